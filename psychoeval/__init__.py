@@ -1,0 +1,106 @@
+"""psychoeval: every serious IRT estimator on the same data, through one result, checked against each other.
+
+Importing it starts no engine and loads no pandas: names are imported when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from psychoeval.agreement.comparison import Comparison, compare
+    from psychoeval.agreement.external import import_fit
+    from psychoeval.errors import PsychoevalError
+    from psychoeval.estimators.mirt.estimator import MirtEM, MirtMHRM
+    from psychoeval.estimators.native.additive import Additive
+    from psychoeval.estimators.native.ctt import CTT
+    from psychoeval.estimators.native.map import MAP
+    from psychoeval.estimators.native.simple_average import SimpleAverage
+    from psychoeval.fitting import Fits, fit, fit_many, item_model
+    from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal, Normal, Priors
+    from psychoeval.irt.parameters import Abilities, ItemParameters
+    from psychoeval.report.html import report
+    from psychoeval.responses.datasets import datasets, load_dataset
+    from psychoeval.responses.matrix import Responses
+    from psychoeval.responses.tables import read_table
+    from psychoeval.results.fit_result import FitResult
+
+_PUBLIC = {
+    "Abilities": "psychoeval.irt.parameters",
+    "Additive": "psychoeval.estimators.native.additive",
+    "Beta": "psychoeval.irt.models",
+    "CTT": "psychoeval.estimators.native.ctt",
+    "Comparison": "psychoeval.agreement.comparison",
+    "FitResult": "psychoeval.results.fit_result",
+    "Fits": "psychoeval.fitting",
+    "ItemModel": "psychoeval.irt.models",
+    "ItemParameters": "psychoeval.irt.parameters",
+    "LogNormal": "psychoeval.irt.models",
+    "LogitNormal": "psychoeval.irt.models",
+    "MAP": "psychoeval.estimators.native.map",
+    "MirtEM": "psychoeval.estimators.mirt.estimator",
+    "MirtMHRM": "psychoeval.estimators.mirt.estimator",
+    "Normal": "psychoeval.irt.models",
+    "Priors": "psychoeval.irt.models",
+    "PsychoevalError": "psychoeval.errors",
+    "Responses": "psychoeval.responses.matrix",
+    "SimpleAverage": "psychoeval.estimators.native.simple_average",
+    "compare": "psychoeval.agreement.comparison",
+    "datasets": "psychoeval.responses.datasets",
+    "fit": "psychoeval.fitting",
+    "fit_many": "psychoeval.fitting",
+    "import_fit": "psychoeval.agreement.external",
+    "item_model": "psychoeval.fitting",
+    "load_dataset": "psychoeval.responses.datasets",
+    "read_table": "psychoeval.responses.tables",
+    "report": "psychoeval.report.html",
+}
+
+__all__ = [
+    "CTT",
+    "MAP",
+    "Abilities",
+    "Additive",
+    "Beta",
+    "Comparison",
+    "FitResult",
+    "Fits",
+    "ItemModel",
+    "ItemParameters",
+    "LogNormal",
+    "LogitNormal",
+    "MirtEM",
+    "MirtMHRM",
+    "Normal",
+    "Priors",
+    "PsychoevalError",
+    "Responses",
+    "SimpleAverage",
+    "__version__",
+    "compare",
+    "datasets",
+    "fit",
+    "fit_many",
+    "import_fit",
+    "item_model",
+    "load_dataset",
+    "read_table",
+    "report",
+]
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        module = _PUBLIC[name]
+    except KeyError:
+        raise AttributeError(f"module 'psychoeval' has no attribute {name!r}") from None
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(_PUBLIC))

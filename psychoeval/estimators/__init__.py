@@ -1,0 +1,1 @@
+"""Estimators: one method on one engine, one folder an engine."""

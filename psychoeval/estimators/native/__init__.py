@@ -1,0 +1,1 @@
+"""Estimators computed by NumPy and SciPy."""

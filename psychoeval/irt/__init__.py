@@ -1,0 +1,1 @@
+"""The mathematics: arrays in, arrays out; NumPy and SciPy only."""

@@ -1,0 +1,256 @@
+"""What is assumed: item response models, priors, identification."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
+
+from psychoeval.errors import ModelError
+
+ModelName = Literal["Rasch", "1PL", "2PL", "3PL"]
+MODEL_NAMES: Final[tuple[str, ...]] = get_args(ModelName)
+
+
+def _positive(what: str, value: float) -> None:
+    if not value > 0 or value == float("inf"):
+        raise ModelError(f"{what} is {value}.", "It must be positive and finite.")
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """Normal density with mean `mean` and standard deviation `sd`."""
+
+    mean: float
+    sd: float
+
+    def __post_init__(self) -> None:
+        _positive("The SD of a normal prior", self.sd)
+
+
+@dataclass(frozen=True, slots=True)
+class LogNormal:
+    """Log-normal density of x itself, 1/(x sd) phi((log x - meanlog)/sdlog): its mode lies at exp(meanlog - sdlog^2)."""
+
+    meanlog: float
+    sdlog: float
+
+    def __post_init__(self) -> None:
+        _positive("The SD of a log-normal prior", self.sdlog)
+
+
+@dataclass(frozen=True, slots=True)
+class Beta:
+    """Beta density on (0, 1) with shapes `alpha` and `beta`."""
+
+    alpha: float
+    beta: float
+
+    def __post_init__(self) -> None:
+        _positive("The first shape of a beta prior", self.alpha)
+        _positive("The second shape of a beta prior", self.beta)
+
+
+@dataclass(frozen=True, slots=True)
+class LogitNormal:
+    """Normal density of logit(x): the density is stated for logit(x), without the Jacobian."""
+
+    mean: float
+    sd: float
+
+    def __post_init__(self) -> None:
+        _positive("The SD of a logit-normal prior", self.sd)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priors:
+    """Densities of the item parameters; one for every item.
+
+    The scale matters for a posterior mode: ``log_discrimination`` is the density of log a,
+    ``discrimination`` that of a. LogNormal(m, s) on a has the mode of Normal(m - s^2, s) on log a.
+
+    Parameters
+    ----------
+    log_discrimination : Normal, optional
+        Density of log a.
+    discrimination : LogNormal, optional
+        Density of a; not together with `log_discrimination`.
+    intercept : Normal, optional
+        Density of the intercept -a b.
+    difficulty : Normal, optional
+        Density of b; not together with `intercept`.
+
+    Raises
+    ------
+    ModelError
+        If two densities are given for one parameter, or none at all.
+    """
+
+    log_discrimination: Normal | None = None
+    discrimination: LogNormal | None = None
+    intercept: Normal | None = None
+    difficulty: Normal | None = None
+
+    def __post_init__(self) -> None:
+        if self.log_discrimination is not None and self.discrimination is not None:
+            raise ModelError("Priors on both a and log a were given.", "Give one of them.")
+        if self.intercept is not None and self.difficulty is not None:
+            raise ModelError("Priors on both intercept and difficulty were given.", "Give one of them.")
+        if not self.has_slope and self.intercept is None and self.difficulty is None:
+            raise ModelError("Priors without any density were given.", "Use priors=None for none.")
+
+    @property
+    def has_slope(self) -> bool:
+        """Whether slopes have a prior."""
+        return self.log_discrimination is not None or self.discrimination is not None
+
+    @property
+    def slope_on_log_scale(self) -> Normal | None:
+        """The slope prior as a density of log a with the same mode in log a."""
+        if self.discrimination is None:
+            return self.log_discrimination
+        m, s = self.discrimination.meanlog, self.discrimination.sdlog
+        return Normal(m - s**2, s)
+
+    @property
+    def label(self) -> str:
+        """A short name: the preset's, else the densities."""
+        for name, preset in PRIOR_PRESETS.items():
+            if self == preset:
+                return name
+        named = (("log a", self.log_discrimination), ("a", self.discrimination),
+                 ("d", self.intercept), ("b", self.difficulty))  # fmt: skip
+        return ", ".join(f"{name} ~ {_density(prior)}" for name, prior in named if prior is not None)
+
+
+Guessing: TypeAlias = float | Literal["free"] | Beta | LogitNormal
+
+#: Four-choice items; the SD lets g range from about .11 to .47 (two SDs).
+DEFAULT_GUESSING_PRIOR: Final = LogitNormal(-1.1, 0.5)
+
+PRIOR_PRESETS: Final[dict[str, Priors]] = {
+    # Weak enough to leave a thousand systems alone, strong enough to hold forty.
+    "weak": Priors(log_discrimination=Normal(0.0, 0.5), intercept=Normal(0.0, 3.0)),
+    # The penalties of arXiv:2605.11205: sum b^2/4 and sum (log a)^2/0.25, halved.
+    "published": Priors(log_discrimination=Normal(0.0, 0.5), difficulty=Normal(0.0, 2.0)),
+}
+
+
+def _density(prior: Normal | LogNormal | Beta | LogitNormal) -> str:
+    match prior:
+        case Normal(mean, sd):
+            return f"N({mean:g}, {sd:g})"
+        case LogNormal(meanlog, sdlog):
+            return f"LN({meanlog:g}, {sdlog:g})"
+        case Beta(alpha, beta):
+            return f"Beta({alpha:g}, {beta:g})"
+        case LogitNormal(mean, sd):
+            return f"logit-N({mean:g}, {sd:g})"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemModel:
+    """An item response model with its priors.
+
+    P(x = 1 | theta) = c + (1 - c) / (1 + exp(-a (theta - b))), D = 1, b = -d / a.
+
+    ====== ================= ============ ================
+    name   discrimination a  guessing c   latent law
+    ====== ================= ============ ================
+    Rasch  1                 0            N(0, variance free)
+    1PL    common and free   0            N(0, 1)
+    2PL    one an item       0            N(0, 1)
+    3PL    one an item       see below    N(0, 1)
+    ====== ================= ============ ================
+
+    Parameters
+    ----------
+    name : {"Rasch", "1PL", "2PL", "3PL"}
+    priors : Priors, optional
+        Of slopes and locations; None for none (maximum likelihood).
+    guessing : float, "free", Beta or LogitNormal, optional
+        3PL only: fixed at a value in [0, 1), estimated without prior, or estimated with one.
+        None gives the 3PL a logit-normal(-1.1, .5) prior, and c = 0 to the others.
+
+    Raises
+    ------
+    ModelError
+        If the name is unknown or guessing does not go with the model.
+    """
+
+    name: ModelName
+    priors: Priors | None = None
+    guessing: Guessing | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in MODEL_NAMES:
+            raise ModelError(
+                f"There is no model {self.name!r} here.",
+                f"Choose one of {', '.join(MODEL_NAMES)}. Polytomous (graded, partial credit), multidimensional and "
+                "multigroup models are not fitted by this package.",
+            )
+        if self.priors is not None and not isinstance(self.priors, Priors):
+            raise ModelError(f"priors is a {type(self.priors).__name__}.", "Give a Priors object or None.")
+        if self.name != "3PL":
+            if self.guessing is not None:
+                raise ModelError(
+                    f"guessing={self.guessing!r} was given with {self.name}.", "Only the 3PL has guessing."
+                )
+        elif self.guessing is None:
+            object.__setattr__(self, "guessing", DEFAULT_GUESSING_PRIOR)
+        elif isinstance(self.guessing, str):
+            if self.guessing != "free":
+                raise ModelError(f"guessing={self.guessing!r} is unknown.", 'Give a number, "free" or a prior.')
+        elif isinstance(self.guessing, (int, float)) and not 0 <= self.guessing < 1:
+            raise ModelError(f"guessing={self.guessing} lies outside [0, 1).", "Give a probability.")
+
+    @property
+    def label(self) -> str:
+        """The model as a report names it: two fits with different labels are different models."""
+        text = str(self.name)
+        if self.priors is not None:
+            text += f" [{self.priors.label}]"
+        if self.name == "3PL":
+            match self.guessing:
+                case "free":
+                    text += ", c free"
+                case Beta() | LogitNormal():
+                    text += f", c ~ {_density(self.guessing)}"
+                case value:
+                    text += f", c = {value:g}"
+        return text
+
+    @property
+    def has_free_slopes(self) -> bool:
+        """Whether every item has its own slope and nothing holds it: the fit that fails on few systems."""
+        return self.name in ("2PL", "3PL") and (self.priors is None or not self.priors.has_slope)
+
+    @property
+    def is_penalised(self) -> bool:
+        """Whether any item parameter has a prior."""
+        return self.priors is not None or isinstance(self.guessing, (Beta, LogitNormal))
+
+    @property
+    def guessing_is_estimated(self) -> bool:
+        """Whether c is a parameter."""
+        return self.name == "3PL" and not isinstance(self.guessing, (int, float))
+
+    def n_parameters(self, n_items: int) -> int:
+        """Number of free parameters of `n_items` items, the latent variance of the Rasch model included."""
+        if self.name in ("Rasch", "1PL"):
+            return n_items + 1
+        return n_items * (3 if self.guessing_is_estimated else 2)
+
+
+PriorsLike: TypeAlias = Priors | Literal["none", "weak", "published"] | None
+
+
+def resolve_priors(priors: PriorsLike) -> Priors | None:
+    """Return the `Priors` that a preset's name stands for; None and ``"none"`` are no priors."""
+    if priors is None or isinstance(priors, Priors):
+        return priors
+    if priors == "none":
+        return None
+    if priors not in PRIOR_PRESETS:
+        names = ", ".join(["none", *PRIOR_PRESETS])
+        raise ModelError(f"There are no priors named {priors!r}.", f"Choose one of {names}, or give a Priors object.")
+    return PRIOR_PRESETS[priors]

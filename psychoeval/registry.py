@@ -1,0 +1,115 @@
+"""One table: every estimator, its engine, its models, what it provides. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final, Literal, cast
+
+from psychoeval.errors import SettingsError
+from psychoeval.estimators.base import Estimator
+
+Engine = Literal["numpy", "r", "stan", "torch"]
+Target = Literal["posterior-average", "frequentist", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One estimator.
+
+    Parameters
+    ----------
+    target : str
+        ``"module:class"``, imported when used.
+    engine : str
+    models : tuple of str
+        Models it fits; empty if it needs none.
+    accepts : tuple of str
+        Kinds of data: ``binary``, ``counts``.
+    provides : frozenset of str
+        Of ``item_parameters``, ``item_statistics``, ``abilities``, ``standard_errors``, ``log_likelihood``, ``draws``.
+    default_priors : {"none", "weak", "published"}
+        The priors taken when the user names none.
+    coverage_target : str
+        What its intervals promise: ``posterior-average``, ``frequentist`` or ``none``.
+    summary : str
+        One line for ``psychoeval estimators``.
+    """
+
+    target: str
+    engine: Engine
+    models: tuple[str, ...]
+    accepts: tuple[str, ...]
+    provides: frozenset[str]
+    default_priors: Literal["none", "weak", "published"]
+    coverage_target: Target
+    summary: str
+
+
+_SCORES = frozenset({"abilities", "standard_errors"})
+_IRT = frozenset({"item_parameters", "abilities", "standard_errors", "log_likelihood"})
+
+REGISTRY: Final[dict[str, Entry]] = {
+    "simple-average": Entry(
+        "psychoeval.estimators.native.simple_average:SimpleAverage", "numpy", (), ("binary", "counts"),
+        _SCORES, "none", "frequentist",
+        "mean over the items a system saw; misleads when systems saw different items",
+    ),
+    "additive": Entry(
+        "psychoeval.estimators.native.additive:Additive", "numpy", (), ("binary", "counts"),
+        _SCORES, "none", "frequentist",
+        "score = system + item by least squares over the observed cells",
+    ),
+    "ctt": Entry(
+        "psychoeval.estimators.native.ctt:CTT", "numpy", (), ("binary", "counts"),
+        _SCORES | {"item_statistics"}, "none", "frequentist",
+        "classical test theory: proportion correct, item-rest correlation, alpha, SEM",
+    ),
+    "map": Entry(
+        "psychoeval.estimators.native.map:MAP", "numpy", ("Rasch", "1PL", "2PL"), ("binary", "counts"),
+        _IRT, "published", "none",
+        "joint maximum a posteriori of abilities and items (penalised joint likelihood)",
+    ),
+    "mirt-em": Entry(
+        "psychoeval.estimators.mirt.estimator:MirtEM", "r", ("Rasch", "1PL", "2PL", "3PL"), ("binary", "counts"),
+        _IRT, "none", "posterior-average",
+        "R mirt, marginal maximum likelihood by EM, its answer judged before it is believed",
+    ),
+    "mirt-mhrm": Entry(
+        "psychoeval.estimators.mirt.estimator:MirtMHRM", "r", ("Rasch", "1PL", "2PL", "3PL"), ("binary", "counts"),
+        _IRT, "none", "posterior-average",
+        "R mirt, marginal maximum likelihood by Metropolis-Hastings Robbins-Monro",
+    ),
+}  # fmt: skip
+
+
+def entry(name: str) -> Entry:
+    """Return the row of an estimator.
+
+    Raises
+    ------
+    SettingsError
+        If there is none; the message lists those there are.
+    """
+    try:
+        return REGISTRY[name]
+    except KeyError:
+        raise SettingsError(f"There is no estimator {name!r}.", f"Choose one of {', '.join(REGISTRY)}.") from None
+
+
+def make_estimator(name: str, **settings: Any) -> Estimator:
+    """Return the settings object of an estimator.
+
+    Raises
+    ------
+    SettingsError
+        If the estimator or a setting is unknown, or a value cannot be taken.
+    """
+    module, _, class_name = entry(name).target.partition(":")
+    factory = getattr(import_module(module), class_name)
+    known = [f.name for f in dataclasses.fields(factory)]
+    for key in settings:
+        if key not in known:
+            raise SettingsError(f"{name} has no setting {key!r}.", f"It has {', '.join(known) or 'none'}.")
+    return cast(Estimator, factory(**settings))

@@ -1,0 +1,1 @@
+"""What was observed: response matrices, their readers and their checks."""

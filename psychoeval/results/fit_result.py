@@ -1,0 +1,235 @@
+"""The one result of every estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from psychoeval.irt.models import ItemModel
+from psychoeval.irt.parameters import Abilities, ItemParameters, readonly
+from psychoeval.results.convergence import Convergence
+from psychoeval.results.provenance import Provenance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = NDArray[np.float64]
+LikelihoodKind = Literal["marginal", "joint", "simulated", "item_marginal", "elbo"]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemStatistics:
+    """Classical item statistics of J items.
+
+    Parameters
+    ----------
+    item_ids : tuple of str
+    proportion_correct : (J,) array
+        Mean score over maximum score; high is easy. NaN for items without responses.
+    item_rest_correlation : (J,) array
+        Pearson correlation with the score on the other items; NaN for constant items.
+    standard_errors : mapping of str to (J,) array
+        Under the same two names, where known.
+    """
+
+    item_ids: tuple[str, ...]
+    proportion_correct: FloatArray
+    item_rest_correlation: FloatArray
+    standard_errors: Mapping[str, FloatArray]
+
+    def __post_init__(self) -> None:
+        n = len(self.item_ids)
+        for name in ("proportion_correct", "item_rest_correlation"):
+            object.__setattr__(self, name, readonly(getattr(self, name), (n,), name))
+
+
+@dataclass(frozen=True, slots=True)
+class LatentDistribution:
+    """Latent law: normal with `mean` and `sd`, or a histogram with `nodes` (Q,) and `weights` (Q,)."""
+
+    mean: float = 0.0
+    sd: float = 1.0
+    nodes: FloatArray | None = None
+    weights: FloatArray | None = None
+    sd_standard_error: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FitResult:
+    """What an estimator found, with how it was got and how far to trust it.
+
+    Parameters
+    ----------
+    estimator : str
+        Registry name.
+    model : ItemModel, optional
+        None for estimators that assume no item response model.
+    convergence : Convergence
+    provenance : Provenance
+    abilities : Abilities, optional
+    item_parameters : ItemParameters, optional
+    item_statistics : ItemStatistics, optional
+        Classical statistics (`ctt`), or item effects' stand-ins.
+    latent_distribution : LatentDistribution, optional
+    log_likelihood : float, optional
+        Without the binomial constant.
+    log_likelihood_kind : str, optional
+        ``marginal``, ``joint``, ``simulated``, ``item_marginal`` or ``elbo``. Kinds never compare.
+    log_likelihood_error : float, optional
+        Monte Carlo standard error of a simulated one.
+    n_parameters : int, optional
+        Free parameters.
+    n_persons : int, optional
+        Persons with at least one response: the n of BIC.
+    statistics : mapping
+        Named whole-test statistics with their intervals and notes (alpha, overdispersion, ...): plain numbers and text.
+    """
+
+    estimator: str
+    model: ItemModel | None
+    convergence: Convergence
+    provenance: Provenance
+    abilities: Abilities | None = None
+    item_parameters: ItemParameters | None = None
+    item_statistics: ItemStatistics | None = None
+    latent_distribution: LatentDistribution | None = None
+    log_likelihood: float | None = None
+    log_likelihood_kind: LikelihoodKind | None = None
+    log_likelihood_error: float | None = None
+    n_parameters: int | None = None
+    n_persons: int | None = None
+    statistics: Mapping[str, Any] | None = None
+
+    @property
+    def label(self) -> str:
+        """Estimator and model: what tells two fits of one data set apart."""
+        return self.estimator if self.model is None else f"{self.estimator} {self.model.label}"
+
+    @property
+    def _information_criteria_apply(self) -> bool:
+        # Only unpenalised maxima of a marginal likelihood have AIC and BIC.
+        return (
+            self.log_likelihood_kind == "marginal"
+            and self.convergence.believed
+            and not (self.model is not None and self.model.is_penalised)
+        )
+
+    @property
+    def aic(self) -> float | None:
+        """Akaike's criterion; None where the likelihood is no unpenalised marginal maximum."""
+        if not self._information_criteria_apply or self.log_likelihood is None or self.n_parameters is None:
+            return None
+        return 2 * self.n_parameters - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float | None:
+        """Schwarz's criterion with n = persons with responses; None where `aic` is None."""
+        aic = self.aic
+        if aic is None or self.n_parameters is None or not self.n_persons:
+            return None
+        return float(aic + self.n_parameters * (np.log(self.n_persons) - 2))
+
+    def item_table(self, level: float = 0.95) -> pd.DataFrame:
+        """Return one row for each item and term.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals, estimate -+ z SE.
+
+        Returns
+        -------
+        DataFrame
+            ``item, term, estimate, std_error, conf_low, conf_high, status``; terms are ``discrimination``,
+            ``difficulty``, ``intercept``, ``guessing``, or ``proportion_correct``, ``item_rest_correlation``.
+        """
+        import pandas as pd
+
+        blocks: list[tuple[str, FloatArray, FloatArray | None]] = []
+        ids: tuple[str, ...] = ()
+        status: tuple[str, ...] = ()
+        if self.item_parameters is not None:
+            p = self.item_parameters
+            errors = p.standard_errors or {}
+            ids, status = p.item_ids, p.status
+            for term in ("discrimination", "difficulty", "intercept", "guessing"):
+                blocks.append((term, getattr(p, term), errors.get(term)))
+        elif self.item_statistics is not None:
+            s = self.item_statistics
+            ids, status = s.item_ids, ("estimated",) * len(s.item_ids)
+            for term in ("proportion_correct", "item_rest_correlation"):
+                blocks.append((term, getattr(s, term), s.standard_errors.get(term)))
+        frames = [
+            pd.DataFrame({"item": ids, "term": term, **_interval(v, e, level), "status": status})
+            for term, v, e in blocks
+        ]
+        if not frames:
+            return pd.DataFrame(columns=["item", "term", "estimate", "std_error", "conf_low", "conf_high", "status"])
+        table = pd.concat(frames, ignore_index=True)
+        order = np.arange(len(table)).reshape(len(blocks), -1).T.ravel()
+        return table.iloc[order].reset_index(drop=True)
+
+    def ability_table(self, level: float = 0.95) -> pd.DataFrame:
+        """Return one row for each person.
+
+        Returns
+        -------
+        DataFrame
+            ``person, estimate, std_error, conf_low, conf_high, status, method, scale``.
+        """
+        import pandas as pd
+
+        if self.abilities is None:
+            return pd.DataFrame(
+                columns=[
+                    "person",
+                    "estimate",
+                    "std_error",
+                    "conf_low",
+                    "conf_high",
+                    "status",
+                    "method",
+                    "scale",
+                ]
+            )
+        a = self.abilities
+        return pd.DataFrame(
+            {
+                "person": a.person_ids,
+                **_interval(a.estimate, a.standard_error, level),
+                "status": a.status,
+                "method": a.method,
+                "scale": a.scale,
+            }
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the result to a file without pickle; see `psychoeval.results.storage`."""
+        from psychoeval.results.storage import save_fit
+
+        return save_fit(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> FitResult:
+        """Read a result written by `save`."""
+        from psychoeval.results.storage import load_fit
+
+        return load_fit(path)
+
+
+def _interval(estimate: FloatArray, error: FloatArray | None, level: float) -> dict[str, FloatArray]:
+    error = np.full(estimate.shape, np.nan) if error is None else error
+    z = float(ndtri(0.5 + level / 2))
+    with np.errstate(invalid="ignore"):
+        return {
+            "estimate": estimate,
+            "std_error": error,
+            "conf_low": estimate - z * error,
+            "conf_high": estimate + z * error,
+        }
