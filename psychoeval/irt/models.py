@@ -29,7 +29,7 @@ class Normal:
 
 @dataclass(frozen=True, slots=True)
 class LogNormal:
-    """Log-normal density of x itself, 1/(x sd) phi((log x - meanlog)/sdlog): its mode lies at exp(meanlog - sdlog^2)."""
+    """Log-normal density of x itself: its mode lies at exp(meanlog - sdlog^2), not at exp(meanlog)."""
 
     meanlog: float
     sdlog: float
@@ -235,7 +235,7 @@ class ItemModel:
         return self.name == "3PL" and not isinstance(self.guessing, (int, float))
 
     def n_parameters(self, n_items: int) -> int:
-        """Number of free parameters of `n_items` items, the latent variance of the Rasch model included."""
+        """Return the number of free parameters of `n_items` items, the latent variance of the Rasch model included."""
         if self.name in ("Rasch", "1PL"):
             return n_items + 1
         return n_items * (3 if self.guessing_is_estimated else 2)
