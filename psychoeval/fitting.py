@@ -9,13 +9,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from psychoeval.errors import ConvergenceWarning, ModelError, PsychoevalError, SettingsError
 from psychoeval.estimators.base import Estimator
-from psychoeval.irt.models import Guessing, ItemModel, PriorsLike, resolve_priors
+from psychoeval.irt.models import Guessing, ItemModel, ModelName, PriorsLike, resolve_priors
 from psychoeval.registry import Entry, entry, make_estimator
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
@@ -54,7 +54,7 @@ class Fits:
 
 def item_model(
     name: str,
-    priors: PriorsLike | str = "default",
+    priors: PriorsLike = "default",
     guessing: Guessing | None = None,
     *,
     row: Entry | None = None,
@@ -63,19 +63,28 @@ def item_model(
 
     Parameters
     ----------
-    name : {"Rasch", "1PL", "2PL", "3PL"}
+    name : str
+        ``"Rasch"``, ``"1PL"``, ``"2PL"`` or ``"3PL"``; priors in brackets, as in ``"2PL[weak]"``, go before `priors`.
     priors : Priors, "default", "none", "weak" or "published"
         ``"default"`` takes what the estimator of `row` declares. ``"none"`` also frees the guessing of a 3PL
         unless `guessing` says otherwise.
     guessing : float, "free", Beta or LogitNormal, optional
     row : Entry, optional
         Of the estimator.
+
+    Examples
+    --------
+    >>> item_model("2PL[weak]").label
+    '2PL [weak]'
     """
+    if name.endswith("]") and "[" in name:
+        name, _, bracketed = name[:-1].partition("[")
+        name, priors = name.strip(), bracketed.strip()
     if priors in ("none", None) and name == "3PL" and guessing is None:
         guessing = "free"
     if priors == "default":
         priors = row.default_priors if row is not None else "none"
-    return ItemModel(name, resolve_priors(priors), guessing)  # type: ignore[arg-type]
+    return ItemModel(cast(ModelName, name), resolve_priors(priors), guessing)
 
 
 def fit(
@@ -83,7 +92,7 @@ def fit(
     estimator: str | Estimator,
     model: str | ItemModel | None = None,
     *,
-    priors: PriorsLike | str = "default",
+    priors: PriorsLike = "default",
     guessing: Guessing | None = None,
     allow_free_2pl: bool = False,
     **settings: Any,
@@ -122,11 +131,26 @@ def fit(
     return _run(chosen, responses, item_response_model)
 
 
+def describe_fit(
+    responses: Responses,
+    estimator: str | Estimator,
+    model: str | ItemModel | None = None,
+    *,
+    priors: PriorsLike = "default",
+    guessing: Guessing | None = None,
+    allow_free_2pl: bool = False,
+    **settings: Any,
+) -> str:
+    """Return the job that `fit` would run, for mirt a complete R script. Parameters and errors are those of `fit`."""
+    chosen, built = _prepare(responses, estimator, model, priors, guessing, allow_free_2pl, settings)
+    return chosen.describe(responses, built)
+
+
 def _prepare(
     responses: Responses,
     estimator: str | Estimator,
     model: str | ItemModel | None,
-    priors: PriorsLike | str,
+    priors: PriorsLike,
     guessing: Guessing | None,
     allow_free_2pl: bool,
     settings: dict[str, Any],
@@ -205,7 +229,7 @@ def fit_many(
     estimators: Sequence[str | Estimator],
     model: str | ItemModel | Sequence[str | ItemModel] | None = None,
     *,
-    priors: PriorsLike | str = "default",
+    priors: PriorsLike = "default",
     guessing: Guessing | None = None,
     allow_free_2pl: bool = False,
     timeout: float | None = None,

@@ -241,7 +241,7 @@ class ItemModel:
         return n_items * (3 if self.guessing_is_estimated else 2)
 
 
-PriorsLike: TypeAlias = Priors | Literal["none", "weak", "published"] | None
+PriorsLike: TypeAlias = Priors | str | None
 
 
 def resolve_priors(priors: PriorsLike) -> Priors | None:

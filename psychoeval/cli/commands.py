@@ -1,0 +1,202 @@
+"""The subcommands; each calls one public function."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from psychoeval.cli.console import Format, fit_progress, print_rows, say
+from psychoeval.cli.inputs import load_responses, parse_guessing, parse_priors, parse_settings
+from psychoeval.cli.output import print_comparison, print_fit, print_states
+from psychoeval.errors import SettingsError
+
+EXIT_ENGINE, EXIT_UNBELIEVED = 3, 4
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Compare estimators of item response theory on one data set, with R's mirt among them.",
+)
+
+
+Data = Annotated[str, typer.Argument(help="A bundled data set (see `psychoeval data`) or a CSV, TSV or Parquet file.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
+PriorsOption = Annotated[
+    str, typer.Option(help="none, weak, published, default (what the estimator declares), or a JSON file of densities.")
+]
+GuessingOption = Annotated[
+    str | None, typer.Option(help="3PL only: free, a number (fixed), or prior (logit-normal(-1.1, .5)).")
+]
+LayoutOption = Annotated[str, typer.Option(help="wide (a row a person), long (a row a response), or auto.")]
+MissingOption = Annotated[str, typer.Option(help="missing, or wrong: count cells that were not run as failures.")]
+FreeOption = Annotated[
+    bool, typer.Option("--allow-free-2pl", help="Fit item slopes without a prior on at most 100 persons.")
+]
+TimeoutOption = Annotated[float | None, typer.Option(help="Seconds allowed to each fit of an engine outside NumPy.")]
+SeedOption = Annotated[int | None, typer.Option(help="For every estimator that draws random numbers.")]
+
+
+@app.command()
+def compare(
+    data: Data,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="Rasch, 1PL, 2PL or 3PL, with priors in brackets if need be: 2PL[weak]. May be repeated."),
+    ] = None,
+    estimators: Annotated[
+        str | None, typer.Option(help="Names, comma-separated; all by default (see `psychoeval estimators`).")
+    ] = None,
+    priors: PriorsOption = "default",
+    guessing: GuessingOption = None,
+    allow_free_2pl: FreeOption = False,
+    timeout: TimeoutOption = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Fits at a time; more than one runs R in child processes.")] = 1,
+    seed: SeedOption = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 if a fit failed or is not believed.")] = False,
+    layout: LayoutOption = "auto",
+    missing: MissingOption = "missing",
+    output: FormatOption = "table",
+) -> None:
+    """Fit several estimators to DATA and say which agree and which to distrust."""
+    from psychoeval.agreement.comparison import compare as compare_fits
+    from psychoeval.fitting import fit_many
+    from psychoeval.registry import REGISTRY
+
+    responses = load_responses(data, layout, missing)
+    models = model or ["Rasch"]
+    if model is None:
+        say("No --model given: Rasch.")
+    names = [n.strip() for n in estimators.split(",") if n.strip()] if estimators else list(REGISTRY)
+    with fit_progress() as progress:
+        fits = fit_many(
+            responses,
+            names,
+            model=models,
+            priors=parse_priors(priors),
+            guessing=parse_guessing(guessing),
+            allow_free_2pl=allow_free_2pl,
+            timeout=timeout,
+            n_jobs=jobs,
+            seed=seed,
+            progress=progress,
+        )
+    for failure in fits.failures:
+        say(f"No result from {failure.label}: {failure.problem} {failure.remedy}", style="bold red")
+    if not fits.results:
+        raise typer.Exit(EXIT_ENGINE)
+    comparison = compare_fits(fits)
+    print_comparison(comparison, responses, output)
+    if report is not None:
+        from psychoeval.report.html import report as write_report
+
+        written = write_report(comparison, report).resolve()
+        print(written, file=sys.stdout if output == "table" else sys.stderr)
+    if strict and (fits.failures or not all(f.convergence.believed for f in fits.results)):
+        raise typer.Exit(EXIT_UNBELIEVED)
+
+
+@app.command()
+def fit(
+    data: Data,
+    estimator: Annotated[str, typer.Option(help="See `psychoeval estimators`.")],
+    model: Annotated[str | None, typer.Option(help="Rasch, 1PL, 2PL or 3PL; 2PL[weak] names priors.")] = None,
+    priors: PriorsOption = "default",
+    guessing: GuessingOption = None,
+    allow_free_2pl: FreeOption = False,
+    timeout: TimeoutOption = None,
+    seed: SeedOption = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the estimator, name=value. May be repeated.")
+    ] = None,
+    table: Annotated[str, typer.Option(help="For --format csv: items or abilities.")] = "items",
+    describe: Annotated[
+        bool, typer.Option("--describe", help="Print the job (for mirt an R script) instead of running it.")
+    ] = False,
+    save: Annotated[Path | None, typer.Option(help="Save the result to a file that FitResult.load reads.")] = None,
+    layout: LayoutOption = "auto",
+    missing: MissingOption = "missing",
+    output: FormatOption = "table",
+) -> None:
+    """Fit one estimator to DATA."""
+    import warnings
+
+    from psychoeval.errors import ConvergenceWarning
+    from psychoeval.fitting import describe_fit
+    from psychoeval.fitting import fit as fit_one
+
+    if table not in ("items", "abilities"):
+        raise SettingsError(f"--table {table} is unknown.", "Choose items or abilities.")
+    responses = load_responses(data, layout, missing)
+    settings = parse_settings(setting or [])
+    settings |= {k: v for k, v in {"timeout": timeout, "seed": seed}.items() if v is not None}
+    options: dict[str, Any] = {
+        "priors": parse_priors(priors),
+        "guessing": parse_guessing(guessing),
+        "allow_free_2pl": allow_free_2pl,
+        **settings,
+    }
+    if describe:
+        print(describe_fit(responses, estimator, model, **options))
+        return
+    with fit_progress() as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # printed from the result
+        if progress is not None:
+            progress(estimator, "start")
+        result = fit_one(responses, estimator, model, **options)
+    print_fit(result, table, output)
+    if save is not None:
+        say(f"Saved to {result.save(save)}.")
+    if not result.convergence.believed:
+        raise typer.Exit(EXIT_UNBELIEVED)
+
+
+@app.command()
+def data(output: FormatOption = "table") -> None:
+    """List the bundled data sets."""
+    from psychoeval.responses.datasets import datasets
+
+    rows = [
+        {"name": d.name, "persons": d.n_persons, "items": d.n_items, "about": d.description, "source": d.source}
+        for d in datasets()
+    ]
+    print_rows(rows, output, "Data sets")
+
+
+@app.command()
+def estimators(output: FormatOption = "table") -> None:
+    """List the estimators, their engines and models."""
+    from psychoeval.registry import REGISTRY
+
+    rows = [
+        {
+            "name": name,
+            "engine": row.engine,
+            "models": " ".join(row.models) or "-",
+            "accepts": " ".join(row.accepts),
+            "priors": row.default_priors if row.models else "-",
+            "coverage": row.coverage_target,
+            "about": row.summary,
+        }
+        for name, row in REGISTRY.items()
+    ]
+    print_rows(rows, output, "Estimators")
+
+
+@app.command()
+def doctor(
+    engine: Annotated[list[str] | None, typer.Argument(help="Only these; exits with 3 if one is missing.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say for each engine whether it is there, which version, where, and what to do if not."""
+    from psychoeval.availability import doctor as examine
+    from psychoeval.availability import probe
+
+    states = [probe(name) for name in engine] if engine else examine()
+    print_states(states, "json" if as_json else "table")
+    if engine and not all(s.available for s in states):
+        raise typer.Exit(EXIT_ENGINE)

@@ -1,0 +1,147 @@
+"""What the commands print: tables to stdout, progress and messages to stderr."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from psychoeval.fitting import Progress
+
+Format = Literal["table", "csv", "json"]
+
+#: Width of tables where stdout is no terminal: wide enough that no column is cut.
+_PIPE_WIDTH = 240
+#: Ids longer than this are cut in tables, never in CSV or JSON.
+_LONGEST_CELL = 60
+
+
+def say(text: str, *, style: str = "") -> None:
+    """Print a message to stderr."""
+    Console(stderr=True, soft_wrap=True).print(escape(text), style=style or None, highlight=False)
+
+
+def plain(value: Any) -> Any:
+    """Return `value` as JSON takes it: NaN becomes None, infinities the strings ``"inf"`` and ``"-inf"``."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(v) for v in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+    return value if value is None or isinstance(value, (str, int, bool)) else str(value)
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table as JSON objects."""
+    return [plain(row) for row in table.to_dict("records")]
+
+
+def print_json(content: Any) -> None:
+    """Print JSON to stdout."""
+    print(json.dumps(plain(content), indent=1, ensure_ascii=False))
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], output: Format, title: str = "", digits: int = 3) -> None:
+    """Print rows of equal keys as a table, CSV or JSON."""
+    if output == "json":
+        print_json(rows)
+    elif output == "csv":
+        if rows:
+            writer = csv.DictWriter(sys.stdout, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        _print_rich(rows, title, digits)
+
+
+def print_table(table: pd.DataFrame, output: Format, title: str = "", digits: int = 3) -> None:
+    """Print a DataFrame as a table, CSV or JSON."""
+    if output == "csv":
+        table.to_csv(sys.stdout, index=False)
+    else:
+        print_rows([{str(k): v for k, v in row.items()} for row in table.to_dict("records")], output, title, digits)
+
+
+def _print_rich(rows: Sequence[Mapping[str, Any]], title: str, digits: int) -> None:
+    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    if not rows:
+        console.print(f"{title}: none" if title else "none", highlight=False)
+        return
+    table = Table(title=title or None, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    numeric = {
+        key: all(isinstance(r[key], (int, float)) and not isinstance(r[key], bool) for r in rows) for key in rows[0]
+    }
+    for key in rows[0]:
+        table.add_column(escape(str(key)), justify="right" if numeric[key] else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(_cell(row[key], digits)) for key in rows[0]))
+    console.print(table, highlight=False)
+    console.print()
+
+
+def _cell(value: Any, digits: int) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return "-" if math.isnan(value) else f"{value:.{digits}f}"
+    text = " ".join(str(value).split())
+    return text if len(text) <= _LONGEST_CELL * 4 else text[: _LONGEST_CELL * 4] + "..."
+
+
+class _Running:
+    """The fits that run now, with their start times; fits report from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._started: dict[str, float] = {}
+
+    def update(self, label: str, event: str) -> None:
+        with self._lock:
+            if event == "start":
+                self._started[label] = time.monotonic()
+            else:
+                self._started.pop(label, None)
+
+    def __rich__(self) -> str:
+        with self._lock:
+            running = [f"{escape(label)} ({time.monotonic() - start:.0f} s)" for label, start in self._started.items()]
+        return "fitting " + ", ".join(running) if running else "working"
+
+
+@contextmanager
+def fit_progress() -> Iterator[Progress | None]:
+    """Show which fits run on stderr; gives None where stderr is no terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    running = _Running()
+
+    def report(label: str, event: str) -> None:
+        running.update(label, event)
+        if event != "start":
+            console.print(f"{label}: {event}", highlight=False, markup=False)
+
+    from rich.live import Live
+    from rich.spinner import Spinner
+
+    with Live(Spinner("dots", running), console=console, transient=True, refresh_per_second=4):
+        yield report

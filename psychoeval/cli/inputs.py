@@ -1,0 +1,79 @@
+"""What the options of the commands mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from psychoeval.errors import SettingsError
+
+if TYPE_CHECKING:
+    from psychoeval.irt.models import Guessing, Priors
+    from psychoeval.responses.matrix import Responses
+
+
+def load_responses(name: str, layout: str, missing: str) -> Responses:
+    """Read DATA: a bundled set or a file."""
+    from psychoeval.responses.datasets import datasets, load_dataset
+    from psychoeval.responses.tables import read_table
+
+    known = [d.name for d in datasets()]
+    if name in known and not Path(name).exists():
+        if missing != "missing":
+            raise SettingsError(f"--missing {missing} was given with a bundled set.", "Use it with files.")
+        return load_dataset(name)
+    if not Path(name).exists():
+        raise SettingsError(
+            f"{name} is neither a file nor a bundled data set.", f"The bundled sets are {', '.join(known)}."
+        )
+    return read_table(name, layout=layout, missing=missing)
+
+
+def parse_priors(text: str) -> str | Priors:
+    """Return what --priors names: a preset's name or the densities of a file."""
+    from psychoeval.irt.models import PRIOR_PRESETS
+    from psychoeval.irt.prior_files import read_priors
+
+    if text in ("default", "none", *PRIOR_PRESETS):
+        return text
+    if not Path(text).exists():
+        names = ", ".join(("default", "none", *PRIOR_PRESETS))
+        raise SettingsError(f"--priors {text} is neither a file nor a name.", f"The names are {names}.")
+    return read_priors(text)
+
+
+def parse_guessing(text: str | None) -> Guessing | None:
+    """Return what --guessing names."""
+    from psychoeval.irt.models import DEFAULT_GUESSING_PRIOR
+
+    if text is None or text == "free":
+        return text  # type: ignore[return-value]
+    if text == "prior":
+        return DEFAULT_GUESSING_PRIOR
+    try:
+        return float(text)
+    except ValueError:
+        raise SettingsError(f"--guessing {text} is unknown.", "Give free, prior or a number.") from None
+
+
+def parse_settings(pairs: list[str]) -> dict[str, Any]:
+    """Return the settings given as name=value."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign or not key.strip():
+            raise SettingsError(f"--set {pair} is not name=value.", "Write for example --set tolerance=1e-8.")
+        settings[key.strip().replace("-", "_")] = _value(value.strip())
+    return settings
+
+
+def _value(text: str) -> Any:
+    words = {"none": None, "true": True, "false": False}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
