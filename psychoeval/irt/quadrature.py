@@ -1,4 +1,4 @@
-"""Integration over the latent law on uniform grids."""
+"""Integration over the latent law on uniform grids, fixed and following the posterior."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
+
+from psychoeval.irt.curves import node_log_likelihood
 
 FloatArray = NDArray[np.float64]
+
+#: Cells of a persons x nodes block: 32 MiB of float64.
+BLOCK_CELLS = 2**22
+#: Half-width of `posterior_grid` to begin with, in latent SDs; doubled while any posterior reaches its edge.
+FIRST_LIMIT = 10.0
+#: Posterior weight allowed on the outermost nodes of `posterior_grid`.
+EDGE_MASS = 1e-10
+#: Most nodes of `posterior_grid`; reached only where slopes have run away.
+MAX_NODES = 4001
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +96,103 @@ def posterior(log_likelihood: FloatArray, grid: Grid) -> Posterior:
     mean = weights @ grid.nodes
     variance = np.einsum("nq,nq->n", weights, (grid.nodes[None, :] - mean[:, None]) ** 2)
     return Posterior(np.asarray(log_marginal), mean, np.sqrt(variance), weights[:, 0] + weights[:, -1])
+
+
+def person_blocks(n_persons: int, n_nodes: int) -> list[slice]:
+    """Return slices of persons such that a persons x nodes block stays below `BLOCK_CELLS`."""
+    size = max(1, BLOCK_CELLS // max(1, n_nodes))
+    return [slice(start, min(start + size, n_persons)) for start in range(0, n_persons, size)]
+
+
+def marginal_posterior(
+    successes: NDArray[np.generic],
+    trials: NDArray[np.generic],
+    discrimination: FloatArray,
+    intercept: FloatArray,
+    guessing: FloatArray,
+    grid: Grid,
+) -> Posterior:
+    """Return the marginal likelihood and posterior of every person under known items, in blocks of persons.
+
+    Parameters
+    ----------
+    successes, trials : (N, J) integer arrays
+        Trials of 0 are cells that were not administered.
+    discrimination, intercept, guessing : (J,) arrays
+    grid : Grid
+
+    Returns
+    -------
+    Posterior
+        Sum of `log_marginal` is the marginal log-likelihood, without the binomial constant.
+    """
+    parts = []
+    for rows in person_blocks(len(successes), len(grid.nodes)):
+        table = node_log_likelihood(successes[rows], trials[rows], grid.nodes, discrimination, intercept, guessing)
+        parts.append(posterior(table, grid))
+    return Posterior(
+        *(np.concatenate([getattr(p, name) for p in parts]) for name in ("log_marginal", "mean", "sd", "edge_mass"))
+    )
+
+
+def smallest_posterior_sd(
+    trials: NDArray[np.generic],
+    discrimination: FloatArray,
+    intercept: FloatArray,
+    *,
+    limit: float,
+    mean: float = 0.0,
+    sd: float = 1.0,
+) -> float:
+    """Return a lower bound of the posterior SDs of all persons, in logits.
+
+    The curvature of a person's log posterior is at most sum_j n_ij a_j^2 P (1 - P) + 1 / sd^2 with P the logistic
+    curve (guessing only lowers it), and a posterior SD at least 1 / sqrt(largest curvature).
+    """
+    nodes = np.linspace(mean - limit, mean + limit, 401)
+    p = expit(np.multiply.outer(nodes, discrimination) + intercept)
+    curvature = discrimination**2 * p * (1.0 - p)
+    largest = max(
+        float((trials[rows].astype(np.float64) @ curvature.T).max()) for rows in person_blocks(len(trials), len(nodes))
+    )
+    return float(1.0 / np.sqrt(largest + 1.0 / sd**2))
+
+
+def posterior_grid(
+    successes: NDArray[np.generic],
+    trials: NDArray[np.generic],
+    discrimination: FloatArray,
+    intercept: FloatArray,
+    guessing: FloatArray,
+    *,
+    mean: float = 0.0,
+    sd: float = 1.0,
+) -> tuple[Grid, Posterior]:
+    """Return a grid fine and wide enough for every posterior, and the posteriors on it.
+
+    The step is the smallest posterior SD: the trapezoid rule on a normal density then errs by
+    2 exp(-2 pi^2), 5e-9, of its value. The width grows until no posterior reaches the edge.
+
+    Parameters
+    ----------
+    successes, trials : (N, J) integer arrays
+    discrimination, intercept, guessing : (J,) arrays
+    mean, sd : float
+        Of the normal latent law.
+
+    Returns
+    -------
+    Grid, Posterior
+    """
+    items = (discrimination, intercept, guessing)
+    limit = FIRST_LIMIT * sd
+    while True:
+        step = smallest_posterior_sd(trials, discrimination, intercept, limit=limit, mean=mean, sd=sd)
+        n_nodes = min(2 * int(np.ceil(limit / step)) + 1, MAX_NODES)
+        nodes = np.linspace(mean - limit, mean + limit, n_nodes)
+        log_density = -0.5 * ((nodes - mean) / sd) ** 2
+        grid = Grid(nodes, log_density - logsumexp(log_density))
+        found = marginal_posterior(successes, trials, *items, grid)
+        if found.edge_mass.max() < EDGE_MASS or n_nodes == MAX_NODES:
+            return grid, found
+        limit *= 2.0
