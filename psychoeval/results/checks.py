@@ -82,7 +82,7 @@ def judge_marginal_fit(
     start_intercepts: FloatArray | None = None,
     penalised: bool = False,
 ) -> Judgement:
-    """Judge a marginal fit: is the answer one, and does it survive a finer and wider integration over ability?
+    """Judge a marginal fit: whether it is an answer, and whether it survives a finer and wider integration.
 
     Parameters
     ----------
@@ -128,12 +128,14 @@ def judge_marginal_fit(
     own = marginal_posterior(*data, *parameters, grid)
     fine_grid, fine = posterior_grid(*data, *parameters, mean=latent.mean, sd=latent.sd)
     simulated = log_likelihood_kind == "simulated"
+    # Under underflow the engine left persons out, so neither cause nor remedy of a wrong scale would be right.
+    scale_applies = not penalised and (reported_log_likelihood is None or np.isfinite(reported_log_likelihood))
     people = f"{responses.person_label}s"
     return (
         _judge_items(items, people)
         + _judge_start(items, start_slopes, start_intercepts)
         + _judge_reported(reported_log_likelihood, simulated, own, people, items.n_items)
-        + _judge_scale(own, fine, latent, simulated, penalised)
+        + _judge_scale(own, fine, latent, simulated, judge=scale_applies)
         + _judge_grid(own, fine, grid, fine_grid, simulated, people)
     )
 
@@ -142,10 +144,8 @@ def _named(items: ItemParameters, which: NDArray[np.bool_], *, by: FloatArray) -
     """Name the worst few of `which` with their values."""
     index = np.flatnonzero(which)
     index = index[np.argsort(-by[index], kind="stable")]
-    texts = [
-        f"{items.item_ids[i][:60]!r} (slope {items.discrimination[i]:.3g}, intercept {items.intercept[i]:.3g})"
-        for i in index[:NAMED]
-    ]
+    a, d = items.discrimination, items.intercept
+    texts = [f"{items.item_ids[i][:60]!r} (slope {a[i]:.3g}, intercept {d[i]:.3g})" for i in index[:NAMED]]
     more = len(index) - NAMED
     return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
 
@@ -235,7 +235,7 @@ def _scale(found: Posterior, latent: LatentDistribution) -> float:
 
 
 def _judge_scale(
-    own: Posterior, fine: Posterior, latent: LatentDistribution, simulated: bool, penalised: bool
+    own: Posterior, fine: Posterior, latent: LatentDistribution, simulated: bool, *, judge: bool
 ) -> Judgement:
     on_own, on_fine = _scale(own, latent), _scale(fine, latent)
     details = {"scale_own_grid": on_own, "scale_fine_grid": on_fine}
@@ -243,7 +243,7 @@ def _judge_scale(
     allowed = SCALE_WARNING
     if simulated:
         allowed = max(allowed, SCALE_STANDARD_ERRORS / np.sqrt(2.0 * len(fine.mean)))
-    if penalised or off <= allowed:
+    if not judge or off <= allowed:
         return Judgement(details=details)
     if abs(on_own - 1.0) > off / 2:
         cause = (
@@ -283,7 +283,8 @@ def _judge_grid(
         "smallest_sd_ratio": float(ratio.min()), "largest_sd_ratio": float(ratio.max()),
     }  # fmt: skip
     remedy = "Fit again with more and wider nodes (quadrature_points=241)."
-    failures, warnings = [], []
+    failures: list[str] = []
+    warnings: list[str] = []
     if abs(change) > LOG_LIKELIHOOD_WARNING and not simulated:
         sentence = (
             f"The log-likelihood {own.log_marginal.sum():.3f} is {'higher' if change > 0 else 'lower'} by "
