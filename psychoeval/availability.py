@@ -1,0 +1,312 @@
+"""What each engine lacks and how to get it; probed in child processes, and remembered for as long as this one lives.
+
+R and rpy2 are never started here: a wrong ``R_HOME`` makes rpy2 end the process that tries. Nothing but the standard
+library is imported, so that set-up can use this module before anything is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache, partial
+from glob import glob
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+from psychoeval.errors import EngineUnavailableError, SettingsError
+from psychoeval.resources import resource
+
+#: Before what R and rpy2 are asked to print: start-up files print too.
+_MARK: Final = "psychoeval:"
+#: Seconds allowed to a child that probes. A cold disk takes ten of them.
+TIME_LIMIT: Final = 60.0
+#: What decides which R, libraries and packages are found; a change makes the probes run again.
+_ENVIRONMENT = (
+    "PATH", "HOME", "R_HOME", "R_LIBS", "R_LIBS_USER", "R_LIBS_SITE", "R_ENVIRON", "R_ENVIRON_USER", "R_PROFILE",
+    "R_PROFILE_USER", "RPY2_CFFI_MODE", "LD_LIBRARY_PATH",
+)  # fmt: skip
+
+_R_INSTALL: Final = """`Rscript -e 'install.packages("{}")'`"""
+#: Why CRAN's mirt cannot be installed on an older R, and the two ways that do not need a newer one.
+DERIV_HELP: Final = (
+    "On R < 4.5 this stops with \"dependency 'Deriv' is not available\", because Deriv 4.3.6 asks for R >= 4.5: "
+    'first install an older Deriv, in R remotes::install_version("Deriv", "4.1.3"), or name a repository '
+    "whose Deriv takes this R, PSYCHOEVAL_CRAN=<folder> make setup."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineState:
+    """Whether an engine can be used, and if not why and what to do.
+
+    Parameters
+    ----------
+    engine : str
+    available : bool
+    problem, remedy : str
+        Empty where it is available.
+    versions : mapping
+        Name -> version of its parts, as far as they were found.
+    paths : mapping
+        Name -> path, e.g. ``Rscript``, ``R_HOME`` and ``libraries`` (joined as in PATH).
+    """
+
+    engine: str
+    available: bool
+    problem: str = ""
+    remedy: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    paths: Mapping[str, str] = field(default_factory=dict)
+
+
+def probe(engine: str) -> EngineState:
+    """Return the state of an engine: numpy, r, mirt, rpy2, lme4, psych (R), report or parquet.
+
+    The first call for R costs the start of one child process (about .3 s), that for rpy2 another; later ones nothing.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such engine.
+    """
+    if engine not in _PROBES:
+        raise SettingsError(f"There is no engine {engine!r}.", f"Choose one of {', '.join(_PROBES)}.")
+    return _probe(engine, _environment())
+
+
+def require(engine: str) -> EngineState:
+    """Return the state of an engine that can be used.
+
+    Raises
+    ------
+    EngineUnavailableError
+        If it cannot, with the problem and the remedy.
+    """
+    state = probe(engine)
+    if not state.available:
+        raise EngineUnavailableError(state.problem, f"{state.remedy} Check with: psychoeval doctor")
+    return state
+
+
+def doctor() -> tuple[EngineState, ...]:
+    """Return the states of all engines, looked at anew."""
+    _probe.cache_clear()
+    _ask_r.cache_clear()
+    return tuple(probe(engine) for engine in _PROBES)
+
+
+def rpy2_requirement(r_version: str) -> str:
+    """Return the rpy2 that an R can load, as pip spells it.
+
+    rpy2-rinterface 3.6.6 and newer need a symbol of R 4.5 (R_getVar).
+
+    Examples
+    --------
+    >>> rpy2_requirement("4.2.2"), rpy2_requirement("4.5.0")
+    ('rpy2==3.5.17', 'rpy2>=3.6')
+    """
+    return "rpy2==3.5.17" if _numbers(r_version) < (4, 5) else "rpy2>=3.6"
+
+
+def rpy2_environment() -> dict[str, str]:
+    """Return the environment variables under which rpy2 was probed: set them before importing it.
+
+    The ABI mode needs no compiler and no headers, and is the one that is built by set-up.
+    """
+    return {"R_HOME": probe("r").paths["R_HOME"], "RPY2_CFFI_MODE": os.environ.get("RPY2_CFFI_MODE", "ABI")}
+
+
+def _environment() -> tuple[str | None, ...]:
+    return tuple(os.environ.get(name) for name in _ENVIRONMENT)
+
+
+@cache
+def _probe(engine: str, environment: tuple[str | None, ...]) -> EngineState:
+    return _PROBES[engine]()
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.replace("-", ".").split(".") if part.isdigit())
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """Return what a child printed and, if it failed, what was wrong with it in one line."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=TIME_LIMIT,
+            env={**os.environ, "LANGUAGE": "en", **(environment or {})},
+        )
+    except subprocess.TimeoutExpired:
+        return "", f"it did not answer within {TIME_LIMIT:.0f} s"
+    except OSError as error:
+        return "", str(error)
+    if done.returncode == 0:
+        return done.stdout, ""
+    said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+    return done.stdout, f"exit status {done.returncode}: {said[-1] if said else 'it said nothing'}"
+
+
+def _python_packages(engine: str, packages: Sequence[str]) -> EngineState:
+    versions = {"python": sys.version.split()[0]} if engine == "numpy" else {}
+    missing = []
+    for name in packages:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+    if not missing:
+        return EngineState(engine, True, versions=versions, paths={"python": sys.executable})
+    problem = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed in {sys.prefix}."
+    return EngineState(engine, False, problem, f"Run: {_pip(*missing)}.", versions)
+
+
+def _pip(*packages: str) -> str:
+    return f"{sys.executable} -m pip install {' '.join(packages)}"
+
+
+def _find_rscript() -> tuple[str, str, str]:
+    """Return the path of Rscript, or the problem and the remedy."""
+    on_path = shutil.which("Rscript")
+    home = os.environ.get("R_HOME")
+    if home:
+        rscript = Path(home, "bin", "Rscript")
+        if rscript.is_file():
+            return str(rscript), "", ""
+        what = "holds no R (no bin/Rscript)" if Path(home).is_dir() else "is not a folder"
+        other = f"the R on PATH is {on_path}" if on_path else "there is no R on PATH either"
+        remedy = f"Unset R_HOME ({other}), or set it to what `R RHOME` prints."
+        return "", f"R_HOME is set to {home}, which {what}.", remedy
+    if on_path:
+        return on_path, "", ""
+    remedy = (
+        "Install R >= 4.1: `make setup` as root on Debian or Ubuntu, or `apt-get install r-base-core`; elsewhere with "
+        "the system's or conda's packages. If R is there, put the folder of Rscript on PATH or set R_HOME."
+    )
+    return "", "There is no R: no Rscript on PATH, and R_HOME is not set.", remedy
+
+
+@dataclass(frozen=True, slots=True)
+class _Package:
+    """What R says of one of its packages; `fault` is what keeps it from loading."""
+
+    least: str
+    version: str
+    built: str
+    path: str
+    fault: str
+
+
+@cache
+def _ask_r(environment: tuple[str | None, ...]) -> tuple[EngineState, Mapping[str, _Package]]:
+    """Return the state of R, and what it says of the packages that r_scripts/DESCRIPTION names."""
+    rscript, problem, remedy = _find_rscript()
+    if not rscript:
+        return EngineState("r", False, problem, remedy), {}
+    paths = {"Rscript": rscript}
+    output, failure = _run([rscript, "--no-save", "--no-restore", str(resource("r_scripts", "check_install.R"))])
+    marked = (line.removeprefix(_MARK) for line in output.splitlines() if line.startswith(_MARK))
+    replies = [line.split("\t") for line in marked]
+    if failure or ["end"] not in replies:
+        problem = f"R does not start: {rscript}: {failure or 'it stopped before the end'}."
+        return EngineState("r", False, problem, f"Try `{rscript} -e 1`; reinstall R if that fails.", {}, paths), {}
+    said = {reply[0]: reply[1] for reply in replies if len(reply) == 2}
+    paths["R_HOME"] = said["home"]
+    paths["libraries"] = os.pathsep.join(reply[1] for reply in replies if reply[0] == "library")
+    versions = {"R": said["version"]}
+    if _numbers(said["version"]) < _numbers(said["least"]):
+        problem = f"R {said['version']} ({rscript}) is older than {said['least']}, the oldest that mirt takes."
+        return EngineState("r", False, problem, f"Install R >= {said['least']}.", versions, paths), {}
+    packages = {reply[1]: _Package(*reply[2:]) for reply in replies if reply[0] == "package"}
+    return EngineState("r", True, "", "", versions, paths), packages
+
+
+def _elsewhere(package: str, home: str) -> list[str]:
+    """Return libraries that hold `package` although R does not look into them."""
+    patterns = ("~/R/*/*", "~/R/*", "/usr/local/lib/R/site-library", "/usr/lib/R/site-library", f"{home}/library")
+    found = (p for pattern in patterns for p in glob(os.path.expanduser(f"{pattern}/{package}/DESCRIPTION")))
+    return sorted({str(Path(p).parents[1]) for p in found})
+
+
+def _r_package(package: str, apt: str = "") -> EngineState:
+    r, packages = _ask_r(_environment())
+    if not r.available:
+        return EngineState(package, False, f"{package} needs R. {r.problem}", r.remedy, r.versions, r.paths)
+    found, r_version, libraries = packages[package], r.versions["R"], r.paths["libraries"]
+    versions, paths = dict(r.versions), {"libraries": libraries}
+    remedy = f"Run `make setup` in the checkout{apt and f', `apt-get install {apt}`'} or {_R_INSTALL.format(package)}."
+    if package == "mirt" and _numbers(r_version) < (4, 5):
+        remedy += f" {DERIV_HELP}"
+    if found.path:
+        versions[package], paths[package] = found.version, found.path
+        problem = f"{package} {found.version} in {found.path} (built for R {found.built}) "
+        if _numbers(found.version) < _numbers(found.least):
+            problem += f"is older than {found.least}, the oldest that was checked."
+        elif found.fault:
+            problem += f"cannot load: {found.fault}."
+        else:
+            return EngineState(package, True, "", "", versions, paths)
+    elif others := _elsewhere(package, r.paths["R_HOME"]):
+        problem = f"{package} is in {', '.join(others)}, and R {r_version} looks only into {libraries}."
+        remedy = f"If it was built for this R: export R_LIBS={others[0]}. Otherwise: {remedy}"
+    else:
+        problem = f"{package} is not installed for R {r_version}, which looks into {libraries}."
+    return EngineState(package, False, problem, remedy, versions, paths)
+
+
+_START_RPY2: Final = """
+from rpy2 import rinterface
+rinterface.initr()
+print("\\npsychoeval:" + rinterface.evalr("as.character(getRversion())")[0])
+"""
+
+
+def _rpy2() -> EngineState:
+    python = _python_packages("rpy2", ("rpy2",))
+    r, _ = _ask_r(_environment())
+    if not r.available:
+        return EngineState("rpy2", False, f"rpy2 needs R. {r.problem}", r.remedy, python.versions, r.paths)
+    r_version, versions = r.versions["R"], {**python.versions, **r.versions}
+    remedy = f"Run: RPY2_CFFI_MODE=ABI {_pip(repr(rpy2_requirement(r_version)))}. Until then R is reached by Rscript."
+    if not python.available:
+        return EngineState("rpy2", False, python.problem, remedy, versions, r.paths)
+    with suppress(metadata.PackageNotFoundError):  # a package of its own since rpy2 3.6
+        versions["rpy2-rinterface"] = metadata.version("rpy2-rinterface")
+    interface = versions.get("rpy2-rinterface", "0")
+    if _numbers(interface) >= (3, 6, 6) and _numbers(r_version) < (4, 5):
+        problem = f"rpy2-rinterface {interface} needs R >= 4.5 (its symbol R_getVar), and this is R {r_version}."
+        return EngineState("rpy2", False, problem, remedy, versions, r.paths)
+    output, failure = _run([sys.executable, "-c", _START_RPY2], rpy2_environment())
+    started = [line.removeprefix(_MARK) for line in output.splitlines() if line.startswith(_MARK)]
+    if failure or not started:
+        problem = (
+            f"rpy2 {versions['rpy2']} does not start R {r_version} in {r.paths['R_HOME']}: {failure or 'no answer'}."
+        )
+    elif started != [r_version]:
+        problem = f"rpy2 {versions['rpy2']} starts R {started[0]}, and {r.paths['Rscript']} starts R {r_version}."
+        remedy = f"Set R_HOME to the R that is meant, and install rpy2 anew. {remedy}"
+    else:
+        return EngineState("rpy2", True, "", "", versions, {"R_HOME": r.paths["R_HOME"]})
+    return EngineState("rpy2", False, problem, remedy, versions, r.paths)
+
+
+_PROBES: dict[str, Callable[[], EngineState]] = {
+    "numpy": partial(_python_packages, "numpy", ("psychoeval", "numpy", "scipy", "pandas")),
+    "r": lambda: _ask_r(_environment())[0],
+    "mirt": partial(_r_package, "mirt"),
+    "rpy2": _rpy2,
+    "lme4": partial(_r_package, "lme4", "r-cran-lme4"),
+    "psych": partial(_r_package, "psych", "r-cran-psych"),
+    "report": partial(_python_packages, "report", ("matplotlib", "jinja2")),
+    "parquet": partial(_python_packages, "parquet", ("pyarrow",)),
+}
