@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psychoeval.errors import DataError
+from psychoeval.irt.intervals import wald_interval, wilson_interval
 
 FloatArray = NDArray[np.float64]
 
@@ -200,6 +201,9 @@ class Abilities:
     status : tuple of str, length N
     covariance : (N, N) array, optional
         Where known; needed for the error of a difference when estimates share something.
+    effective_n : (N,) array, optional
+        Proportions only: how many independent 0/1 items the estimate is worth. Where given, intervals are Wilson's
+        with it, asymmetric and inside [0, 1], instead of estimate -+ z SE.
     """
 
     person_ids: tuple[str, ...]
@@ -210,6 +214,7 @@ class Abilities:
     uncertainty: Uncertainty = "items fixed"
     status: tuple[PersonStatus, ...] = ()
     covariance: FloatArray | None = None
+    effective_n: FloatArray | None = None
 
     def __post_init__(self) -> None:
         n = len(self.person_ids)
@@ -218,6 +223,8 @@ class Abilities:
             object.__setattr__(self, "standard_error", readonly(self.standard_error, (n,), "standard_error"))
         if self.covariance is not None:
             object.__setattr__(self, "covariance", readonly(self.covariance, (n, n), "covariance"))
+        if self.effective_n is not None:
+            object.__setattr__(self, "effective_n", readonly(self.effective_n, (n,), "effective_n"))
         if not self.status:
             object.__setattr__(self, "status", ("estimated",) * n)
         if len(self.status) != n or len(set(self.person_ids)) != n:
@@ -227,3 +234,21 @@ class Abilities:
     def n_persons(self) -> int:
         """Number of persons N."""
         return len(self.person_ids)
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Return lower and upper limits, (N,) each: Wilson's where `effective_n` is given, else estimate -+ z SE.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level in (0, 1).
+
+        Returns
+        -------
+        low, high : (N,) arrays
+            NaN where there is no estimate or no standard error.
+        """
+        if self.effective_n is not None:
+            return wilson_interval(self.estimate, self.effective_n, level)
+        error = np.full(self.estimate.shape, np.nan) if self.standard_error is None else self.standard_error
+        return wald_interval(self.estimate, error, level)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
+from psychoeval.irt.intervals import wald_interval
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities, ItemParameters, readonly
 from psychoeval.results.convergence import Convergence
@@ -178,6 +178,11 @@ class FitResult:
     def ability_table(self, level: float = 0.95) -> pd.DataFrame:
         """Return one row for each person.
 
+        Parameters
+        ----------
+        level : float
+            Of the intervals (`Abilities.interval`).
+
         Returns
         -------
         DataFrame
@@ -199,10 +204,14 @@ class FitResult:
                 ]
             )
         a = self.abilities
+        low, high = a.interval(level)
         return pd.DataFrame(
             {
                 "person": a.person_ids,
-                **_interval(a.estimate, a.standard_error, level),
+                "estimate": a.estimate,
+                "std_error": np.nan if a.standard_error is None else a.standard_error,
+                "conf_low": low,
+                "conf_high": high,
                 "status": a.status,
                 "method": a.method,
                 "scale": a.scale,
@@ -225,11 +234,5 @@ class FitResult:
 
 def _interval(estimate: FloatArray, error: FloatArray | None, level: float) -> dict[str, FloatArray]:
     error = np.full(estimate.shape, np.nan) if error is None else error
-    z = float(ndtri(0.5 + level / 2))
-    with np.errstate(invalid="ignore"):
-        return {
-            "estimate": estimate,
-            "std_error": error,
-            "conf_low": estimate - z * error,
-            "conf_high": estimate + z * error,
-        }
+    low, high = wald_interval(estimate, error, level)
+    return {"estimate": estimate, "std_error": error, "conf_low": low, "conf_high": high}

@@ -1,0 +1,280 @@
+"""Classical formulas: mean scores and their errors, item-rest correlation, alpha, KR-20. Arrays in, arrays out.
+
+Everywhere a cell's score is its proportion, successes over trials, and cells without trials are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import fdtri, ndtri
+
+from psychoeval.irt.intervals import wilson_interval
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+CountArray = NDArray[np.unsignedinteger[Any]]
+
+#: Cells that are floating point at a time: 32 MiB an array, whatever the size of the data.
+BLOCK_CELLS = 2**22
+
+#: The level at which a standard error is read off Wilson's interval where the sample has no spread.
+WILSON_LEVEL = 0.95
+
+#: Above this many items the J x J matrix of pairwise covariances is not formed.
+PAIRWISE_MAX_ITEMS = 4000
+
+
+class Moments(NamedTuple):
+    """Mean score, variance (n - 1) between scores, number of scores and of trials of each row, (R,) each."""
+
+    mean: FloatArray
+    variance: FloatArray
+    n: FloatArray
+    trials: FloatArray
+
+
+class Reliability(NamedTuple):
+    """Alpha, its item count k and person count n, and what it is made of (on the score scale of one item)."""
+
+    alpha: float
+    k: int
+    n: int
+    mean_variance: float
+    mean_covariance: float
+
+    @property
+    def error_variance(self) -> float:
+        """Error variance of one item's score: mean variance minus mean covariance."""
+        return self.mean_variance - self.mean_covariance
+
+
+def score_blocks(successes: CountArray, trials: CountArray) -> Iterator[tuple[slice, FloatArray, BoolArray]]:
+    """Yield blocks of rows: the slice, the scores (0 where missing) and which are observed.
+
+    Parameters
+    ----------
+    successes, trials : (R, C) count arrays
+        Give transposed views to go by columns.
+    """
+    rows, columns = trials.shape
+    step = max(1, BLOCK_CELLS // max(1, columns))
+    for start in range(0, rows, step):
+        part = slice(start, min(start + step, rows))
+        seen = trials[part] > 0
+        scores = np.zeros(seen.shape)
+        np.divide(successes[part], trials[part], out=scores, where=seen)
+        yield part, scores, seen
+
+
+def row_moments(successes: CountArray, trials: CountArray) -> Moments:
+    """Return the moments of each row's observed scores.
+
+    Parameters
+    ----------
+    successes, trials : (R, C) count arrays
+
+    Returns
+    -------
+    Moments
+        Mean NaN for rows without scores, variance NaN below two.
+    """
+    rows = trials.shape[0]
+    mean, variance = np.full(rows, np.nan), np.full(rows, np.nan)
+    n = np.count_nonzero(trials, axis=1).astype(float)
+    for part, scores, seen in score_blocks(successes, trials):
+        count = n[part]
+        np.divide(scores.sum(axis=1), count, out=mean[part], where=count > 0)
+        deviation = np.where(seen, scores - mean[part, None], 0.0)
+        np.divide(np.einsum("ij,ij->i", deviation, deviation), count - 1, out=variance[part], where=count > 1)
+    return Moments(mean, variance, n, trials.sum(axis=1, dtype=float))
+
+
+def mean_error(moments: Moments) -> tuple[FloatArray, FloatArray]:
+    """Return standard error and effective n of mean scores; the unit is the score (an item), not the trial.
+
+    SE = s / sqrt(n), s^2 with n - 1. The effective n is the number of independent 0/1 scores with that error,
+    n p (1 - p) (n / (n - 1)) / s^2: exactly n for 0/1 scores, more for scores over several trials, at most the
+    trials. Where the scores show no spread (all right, all wrong, all equal, a single one) s says nothing: the
+    effective n is n (for equal scores strictly between 0 and 1 the trials, for a single one 1) and the SE is half
+    of Wilson's 95 % interval over 1.96, so that a perfect score has an error above 0.
+
+    Parameters
+    ----------
+    moments : Moments
+
+    Returns
+    -------
+    standard_error, effective_n : (R,) arrays
+        NaN for rows without scores.
+    """
+    p, s2, n, trials = moments
+    spread = p * (1 - p)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worth = np.clip(n * spread * (n / (n - 1)) / s2, n, trials)
+    # Scores that are equal but for rounding have no spread either.
+    flat = ~(s2 > 1e-24)
+    inside = (spread > 1e-12) & (n > 1)
+    worth = np.where(flat, np.where(inside, trials, n), worth)
+    worth = np.where(n > 0, worth, np.nan)
+    low, high = wilson_interval(p, worth, WILSON_LEVEL)
+    from_wilson = (high - low) / (2 * float(ndtri(0.5 + WILSON_LEVEL / 2)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(flat, from_wilson, np.sqrt(s2 / n)), worth
+
+
+def mean_of_seen(values: FloatArray, trials: CountArray) -> FloatArray:
+    """Return the mean of item `values` (J,) over the items each person saw, (N,); NaN values are left out."""
+    known = np.isfinite(values)
+    out = np.full(trials.shape[0], np.nan)
+    filled = np.where(known, values, 0.0)
+    for part, _, seen in score_blocks(trials, trials):
+        count = seen @ known.astype(float)
+        np.divide(seen @ filled, count, out=out[part], where=count > 0)
+    return out
+
+
+def item_rest_correlation(successes: CountArray, trials: CountArray) -> tuple[FloatArray, FloatArray, NDArray[np.intp]]:
+    """Return the correlation of each item with the score on a person's other items.
+
+    The rest score is the mean, over the other items the person saw, of score minus item mean: on complete data the
+    correlation is that with the sum of the other items; on incomplete data the difficulty of the items seen drops out.
+    Standard errors are the distribution-free ones, var(r) = mean((x y - r (x^2 + y^2)/2)^2)/n with x, y standardised
+    (influence function of Pearson's r; Devlin, Gnanadesikan & Kettenring 1975, doi 10.1093/biomet/62.3.531), items'
+    means taken as known.
+
+    Parameters
+    ----------
+    successes, trials : (N, J) count arrays
+
+    Returns
+    -------
+    correlation, standard_error : (J,) arrays
+        NaN for constant items, a constant rest score, or fewer than 3 persons.
+    n : (J,) array
+        Persons behind each correlation: they saw the item and at least one other.
+    """
+    item_mean = row_moments(successes.T, trials.T).mean
+    item_mean = np.where(np.isfinite(item_mean), item_mean, 0.0)
+    total = np.empty(trials.shape[0])
+    count = np.count_nonzero(trials, axis=1).astype(float)
+    for part, scores, seen in score_blocks(successes, trials):
+        total[part] = scores.sum(axis=1) - seen @ item_mean
+    others = np.maximum(count - 1, 1)
+    j = trials.shape[1]
+    r, error, n_used = np.full(j, np.nan), np.full(j, np.nan), np.zeros(j, dtype=np.intp)
+    for part, scores, seen in score_blocks(successes.T, trials.T):
+        used = seen & (count > 1)
+        x = scores - item_mean[part, None]
+        y = (total - x) / others
+        r[part], error[part] = _correlations(x, y, used)
+        n_used[part] = np.count_nonzero(used, axis=1)
+    return r, error, n_used
+
+
+def _correlations(x: FloatArray, y: FloatArray, used: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Return Pearson's r and its standard error of each row, over the cells used."""
+    n = np.count_nonzero(used, axis=1)
+    safe = np.maximum(n, 1)
+    x, y = (np.where(used, v - (v.sum(axis=1, where=used) / safe)[:, None], 0.0) for v in (x, y))
+    sx, sy = (np.sqrt(np.einsum("ij,ij->i", v, v) / safe) for v in (x, y))
+    usable = (sx > 1e-12) & (sy > 1e-12) & (n > 2)
+    x /= np.where(usable, sx, 1.0)[:, None]
+    y /= np.where(usable, sy, 1.0)[:, None]
+    r = np.einsum("ij,ij->i", x, y) / safe
+    influence = x * y - (r / 2)[:, None] * (x * x + y * y)
+    error = np.sqrt(np.einsum("ij,ij->i", influence, influence)) / safe
+    return np.where(usable, np.clip(r, -1, 1), np.nan), np.where(usable, error, np.nan)
+
+
+def alpha_complete(successes: CountArray, trials: CountArray) -> Reliability:
+    """Return Cronbach's alpha of complete data: k/(k - 1) (1 - sum of item variances / variance of the total).
+
+    Both variances have n - 1. Cronbach (1951), doi 10.1007/BF02310555. NaN with fewer than 2 items or persons, or
+    where totals do not vary.
+
+    Parameters
+    ----------
+    successes, trials : (N, J) count arrays
+        Every cell observed.
+    """
+    n, k = trials.shape
+    if n < 2 or k < 2:
+        return Reliability(np.nan, k, n, np.nan, np.nan)
+    sum_of_variances = float(row_moments(successes.T, trials.T).variance.sum())
+    total = row_moments(successes, trials).mean * k
+    return _alpha(sum_of_variances, float(total.var(ddof=1)), k, n)
+
+
+def alpha_pairwise(successes: CountArray, trials: CountArray) -> Reliability:
+    """Return alpha from pairwise covariances: each pair of items over the persons who took both.
+
+    k/(k - 1) (1 - sum of variances / sum of all covariances). NaN above 4000 items, or where two items have fewer than
+    two persons in common.
+
+    Parameters
+    ----------
+    successes, trials : (N, J) count arrays
+    """
+    n, k = int(np.count_nonzero(trials.any(axis=1))), trials.shape[1]
+    nothing = Reliability(np.nan, k, n, np.nan, np.nan)
+    if k < 2 or k > PAIRWISE_MAX_ITEMS:
+        return nothing
+    sums = np.zeros((3, k, k))  # products, scores of the row's item, persons in common
+    # Centring first changes no covariance and saves digits.
+    center = row_moments(successes.T, trials.T).mean
+    for _, scores, seen in score_blocks(successes, trials):
+        x, m = np.where(seen, scores - center, 0.0), seen.astype(float)
+        sums += np.stack((x.T @ x, x.T @ m, m.T @ m))
+    products, score, common = sums
+    if common.min() < 2:
+        return nothing
+    covariance = (products - score * score.T / common) / (common - 1)
+    return _alpha(float(np.trace(covariance)), float(covariance.sum()), k, n)
+
+
+def _alpha(sum_of_variances: float, variance_of_total: float, k: int, n: int) -> Reliability:
+    # Totals that do not vary leave rounding, not 0.
+    usable = variance_of_total > 1e-12 * max(sum_of_variances, 1e-300)
+    alpha = k / (k - 1) * (1 - sum_of_variances / variance_of_total) if usable else np.nan
+    covariance = (variance_of_total - sum_of_variances) / (k * (k - 1))
+    return Reliability(float(alpha), k, n, sum_of_variances / k, covariance)
+
+
+def kr20(successes: CountArray) -> float:
+    """Return Kuder and Richardson's formula 20 of complete 0/1 data, k/(k - 1) (1 - sum p q / variance of the total).
+
+    Both with n: then it equals alpha. Kuder & Richardson (1937), doi 10.1007/BF02288391.
+
+    Parameters
+    ----------
+    successes : (N, J) array of 0 and 1
+    """
+    n, k = successes.shape
+    if n < 2 or k < 2:
+        return float("nan")
+    p = successes.mean(axis=0, dtype=float)
+    variance = float(successes.sum(axis=1, dtype=float).var())
+    return float(k / (k - 1) * (1 - float(p @ (1 - p)) / variance)) if variance > 0 else float("nan")
+
+
+def feldt_interval(alpha: float, n: int, k: int, level: float = 0.95) -> tuple[float, float]:
+    """Return Feldt's interval of alpha: 1 - (1 - alpha) F, F with n - 1 and (n - 1)(k - 1) degrees of freedom.
+
+    Exact for normal scores with equal covariances, approximate otherwise. Feldt (1965), doi 10.1007/BF02289499.
+
+    Parameters
+    ----------
+    alpha : float
+    n, k : int
+        Persons and items.
+    level : float
+    """
+    if not np.isfinite(alpha) or n < 2 or k < 2:
+        return float("nan"), float("nan")
+    tail = (1 - level) / 2
+    upper, lower = (fdtri(n - 1, (n - 1) * (k - 1), p) for p in (1 - tail, tail))
+    return float(1 - (1 - alpha) * upper), float(1 - (1 - alpha) * lower)
