@@ -7,7 +7,7 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -50,6 +50,14 @@ class Fits:
     responses: Responses
     results: tuple[FitResult, ...]
     failures: tuple[FitFailure, ...] = ()
+
+
+class FitsInterrupted(KeyboardInterrupt):
+    """Ctrl-C during `fit_many`: `fits` holds what was already computed."""
+
+    def __init__(self, fits: Fits) -> None:
+        self.fits = fits
+        super().__init__(f"Interrupted; {len(fits.results)} fits were finished.")
 
 
 def item_model(
@@ -265,8 +273,8 @@ def fit_many(
     ------
     SettingsError
         For an unknown estimator; all else that goes wrong is recorded in `failures`.
-    KeyboardInterrupt
-        Passed on after running children have ended; nothing is returned.
+    FitsInterrupted
+        On Ctrl-C, after running children have ended; it is a KeyboardInterrupt that holds the fits already done.
     """
     models: list[str | ItemModel | None] = (
         list(model) if isinstance(model, (list, tuple)) else [model]  # type: ignore[list-item]
@@ -299,12 +307,15 @@ def fit_many(
             progress(label, "done")
         return result
 
-    outcomes = [run(job) for job in jobs] if n_jobs == 1 else _run_pool(run, jobs, n_jobs)
-    return Fits(
+    outcomes, interrupted = _run_all(run, jobs, n_jobs)
+    fits = Fits(
         responses,
         tuple(o for o in outcomes if isinstance(o, FitResult)),
         tuple(o for o in outcomes if isinstance(o, FitFailure)),
     )
+    if interrupted:
+        raise FitsInterrupted(fits)
+    return fits
 
 
 def _common_settings(name: str, timeout: float | None, n_jobs: int, seed: int | None) -> dict[str, Any]:
@@ -315,20 +326,30 @@ def _common_settings(name: str, timeout: float | None, n_jobs: int, seed: int | 
     return {key: value for key, value in wanted.items() if value is not None and key in fields}
 
 
-def _run_pool(
+def _run_all(
     run: Callable[[Any], FitResult | FitFailure], jobs: Sequence[Any], n_jobs: int
-) -> list[FitResult | FitFailure]:
+) -> tuple[list[FitResult | FitFailure], bool]:
+    """Return the outcomes in order, and whether Ctrl-C cut them short."""
+    outcomes: list[FitResult | FitFailure] = []
+    if n_jobs == 1:
+        try:
+            for job in jobs:
+                outcomes.append(run(job))
+        except KeyboardInterrupt:
+            return outcomes, True
+        return outcomes, False
     # Threads: the native estimators release the lock in BLAS, and R runs in child processes.
-    pool = ThreadPoolExecutor(n_jobs)
-    futures: list[Future[FitResult | FitFailure]] = [pool.submit(run, job) for job in jobs]
-    try:
-        pending = set(futures)
-        while pending:
-            _, pending = wait(pending, timeout=1.0, return_when=FIRST_COMPLETED)
-    except KeyboardInterrupt:
-        for future in futures:
-            future.cancel()
-        raise
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-    return [future.result() for future in futures]
+    with ThreadPoolExecutor(n_jobs) as pool:
+        futures: list[Future[FitResult | FitFailure]] = [pool.submit(run, job) for job in jobs]
+        try:
+            pending = set(futures)
+            while pending:  # a wait without limit would not see Ctrl-C on every platform
+                _, pending = wait(pending, timeout=1.0)
+        except KeyboardInterrupt:
+            from psychoeval.rbridge.bridge_rscript import end_children
+
+            for future in futures:
+                future.cancel()
+            end_children()
+            return [f.result() for f in futures if f.done() and not f.cancelled()], True
+    return [future.result() for future in futures], False

@@ -13,7 +13,7 @@ from psychoeval.cli.inputs import load_responses, parse_guessing, parse_priors, 
 from psychoeval.cli.output import print_comparison, print_fit, print_states
 from psychoeval.errors import SettingsError
 
-EXIT_ENGINE, EXIT_UNBELIEVED = 3, 4
+EXIT_ENGINE, EXIT_UNBELIEVED, EXIT_INTERRUPTED = 3, 4, 130
 
 app = typer.Typer(
     add_completion=False,
@@ -64,7 +64,7 @@ def compare(
 ) -> None:
     """Fit several estimators to DATA and say which agree and which to distrust."""
     from psychoeval.agreement.comparison import compare as compare_fits
-    from psychoeval.fitting import fit_many
+    from psychoeval.fitting import FitsInterrupted, fit_many
     from psychoeval.registry import REGISTRY
 
     responses = load_responses(data, layout, missing)
@@ -72,23 +72,28 @@ def compare(
     if model is None:
         say("No --model given: Rasch.")
     names = [n.strip() for n in estimators.split(",") if n.strip()] if estimators else list(REGISTRY)
+    interrupted = False
     with fit_progress() as progress:
-        fits = fit_many(
-            responses,
-            names,
-            model=models,
-            priors=parse_priors(priors),
-            guessing=parse_guessing(guessing),
-            allow_free_2pl=allow_free_2pl,
-            timeout=timeout,
-            n_jobs=jobs,
-            seed=seed,
-            progress=progress,
-        )
+        try:
+            fits = fit_many(
+                responses,
+                names,
+                model=models,
+                priors=parse_priors(priors),
+                guessing=parse_guessing(guessing),
+                allow_free_2pl=allow_free_2pl,
+                timeout=timeout,
+                n_jobs=jobs,
+                seed=seed,
+                progress=progress,
+            )
+        except FitsInterrupted as stop:
+            fits, interrupted = stop.fits, True
+            say(str(stop), style="bold red")
     for failure in fits.failures:
         say(f"No result from {failure.label}: {failure.problem} {failure.remedy}", style="bold red")
     if not fits.results:
-        raise typer.Exit(EXIT_ENGINE)
+        raise typer.Exit(EXIT_INTERRUPTED if interrupted else EXIT_ENGINE)
     comparison = compare_fits(fits)
     print_comparison(comparison, responses, output)
     if report is not None:
@@ -96,6 +101,8 @@ def compare(
 
         written = write_report(comparison, report).resolve()
         print(written, file=sys.stdout if output == "table" else sys.stderr)
+    if interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
     if strict and (fits.failures or not all(f.convergence.believed for f in fits.results)):
         raise typer.Exit(EXIT_UNBELIEVED)
 
