@@ -20,6 +20,8 @@ FloatArray = NDArray[np.float64]
 #: to 99 % within one logit; at d = 20 the chance of failing is 2e-9.
 RUNAWAY_SLOPE: Final = 10.0
 RUNAWAY_INTERCEPT: Final = 20.0
+#: Share of runaway items above which the scale of the others is theirs, and no longer judged.
+RUNAWAY_SHARE: Final = 0.01
 #: Steeper than well-identified items are: on 100 x 1000 with true slopes up to 2.6 a free fit gives up to 8.
 STEEP_SLOPE: Final = 4.0
 #: Reported against recomputed log-likelihood, relative. mirt 1.48 agrees to 1e-14 (lsat7, 500 x 40 to 1000 x 1000).
@@ -128,11 +130,16 @@ def judge_marginal_fit(
     own = marginal_posterior(*data, *parameters, grid)
     fine_grid, fine = posterior_grid(*data, *parameters, mean=latent.mean, sd=latent.sd)
     simulated = log_likelihood_kind == "simulated"
-    # Under underflow the engine left persons out, so neither cause nor remedy of a wrong scale would be right.
-    scale_applies = not penalised and (reported_log_likelihood is None or np.isfinite(reported_log_likelihood))
     people = f"{responses.person_label}s"
+    found = _judge_items(items, people)
+    # Where the engine left persons out (underflow) or items run away, a wrong scale has that cause, not its own.
+    scale_applies = (
+        not penalised
+        and (reported_log_likelihood is None or np.isfinite(reported_log_likelihood))
+        and found.details["runaway_items"] <= RUNAWAY_SHARE * estimated.sum()
+    )
     return (
-        _judge_items(items, people)
+        found
         + _judge_start(items, start_slopes, start_intercepts)
         + _judge_reported(reported_log_likelihood, simulated, own, people, items.n_items)
         + _judge_scale(own, fine, latent, simulated, judge=scale_applies)
@@ -256,9 +263,10 @@ def _judge_scale(
             "for these data."
         )
         remedy = "Fit again with quadrature_points=241."
+    what = "the slopes are" if latent.sd == 1.0 else "the SD of the abilities is"
     sentence = (
-        f"The abilities spread {on_fine:.3f} times as widely as the fit assumes, so its scale is off by about "
-        f"{100 * off:.1f} % (slopes too {'small' if on_fine > 1 else 'large'}). {cause} {remedy}"
+        f"The abilities spread {on_fine:.3f} times as widely as the fit assumes: {what} too "
+        f"{'small' if on_fine > 1 else 'large'} by about {100 * off:.1f} %. {cause} {remedy}"
     )
     if off > SCALE_FAILURE and not simulated:
         return Judgement((sentence,), details=details)
@@ -300,7 +308,7 @@ def _judge_grid(
             f"times the right ones). {remedy}"
         )
         (failures if off > PERSONS_OFF_FAILURE * n and not simulated else warnings).append(sentence)
-    warnings += _grid_remarks(own, fine, grid, people, harmless=not failures)
+    warnings += _grid_remarks(own, fine, grid, people, harmless=not off and not failures)
     return Judgement(tuple(failures), tuple(warnings), details)
 
 
