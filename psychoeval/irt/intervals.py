@@ -40,3 +40,12 @@ def wilson_interval(proportion: FloatArray, n: FloatArray, level: float = 0.95) 
     half = np.sqrt(z2 * (p * (1 - p) + z2 / (4 * n)) / n) / scale
     # At p = 0 and 1 the limits are exact; subtraction would leave 1e-17.
     return np.where(p == 0, 0.0, center - half), np.where(p == 1, 1.0, center + half)
+
+
+def correlation_interval(
+    correlation: FloatArray, error: FloatArray, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Return the interval of correlations on Fisher's scale, tanh(atanh r -+ z SE / (1 - r^2)): inside [-1, 1]."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = wald_interval(np.arctanh(correlation), error / (1 - correlation**2), level)
+    return np.tanh(low), np.tanh(high)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.irt.intervals import wald_interval
+from psychoeval.errors import DataError
+from psychoeval.irt.intervals import correlation_interval, wald_interval, wilson_interval
 from psychoeval.irt.models import ItemModel
-from psychoeval.irt.parameters import Abilities, ItemParameters, readonly
+from psychoeval.irt.parameters import Abilities, ItemParameters, ItemStatus, readonly
 from psychoeval.results.convergence import Convergence
 from psychoeval.results.provenance import Provenance
 
@@ -36,17 +37,46 @@ class ItemStatistics:
         Pearson correlation with the score on the other items; NaN for constant items.
     standard_errors : mapping of str to (J,) array
         Under the same two names, where known.
+    status : tuple of str, length J
+    effective_n : (J,) array, optional
+        How many independent 0/1 scores each proportion is worth: then its interval is Wilson's.
     """
 
     item_ids: tuple[str, ...]
     proportion_correct: FloatArray
     item_rest_correlation: FloatArray
     standard_errors: Mapping[str, FloatArray]
+    status: tuple[ItemStatus, ...] = ()
+    effective_n: FloatArray | None = None
 
     def __post_init__(self) -> None:
         n = len(self.item_ids)
         for name in ("proportion_correct", "item_rest_correlation"):
             object.__setattr__(self, name, readonly(getattr(self, name), (n,), name))
+        if self.effective_n is not None:
+            object.__setattr__(self, "effective_n", readonly(self.effective_n, (n,), "effective_n"))
+        if not self.status:
+            object.__setattr__(self, "status", ("estimated",) * n)
+        if len(self.status) != n or len(set(self.item_ids)) != n:
+            raise DataError("Item ids repeat, or do not match the statuses.", "Give unique ids and one status each.")
+
+    def interval(self, term: str, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Return lower and upper limits of a term, (J,) each.
+
+        Parameters
+        ----------
+        term : {"proportion_correct", "item_rest_correlation"}
+            A proportion's is Wilson's where `effective_n` is given, else value -+ z SE; a correlation's is on
+            Fisher's scale.
+        level : float
+        """
+        if term == "proportion_correct" and self.effective_n is not None:
+            return wilson_interval(self.proportion_correct, self.effective_n, level)
+        error = self.standard_errors.get(term)
+        error = np.full(len(self.item_ids), np.nan) if error is None else error
+        if term == "item_rest_correlation":
+            return correlation_interval(self.item_rest_correlation, error, level)
+        return wald_interval(self.proportion_correct, error, level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +171,7 @@ class FitResult:
         Parameters
         ----------
         level : float
-            Of the intervals, estimate -+ z SE.
+            Of the intervals, estimate -+ z SE; of proportions and correlations see `ItemStatistics.interval`.
 
         Returns
         -------
@@ -151,28 +181,23 @@ class FitResult:
         """
         import pandas as pd
 
-        blocks: list[tuple[str, FloatArray, FloatArray | None]] = []
-        ids: tuple[str, ...] = ()
-        status: tuple[str, ...] = ()
+        frames: list[pd.DataFrame] = []
         if self.item_parameters is not None:
             p = self.item_parameters
             errors = p.standard_errors or {}
-            ids, status = p.item_ids, p.status
             for term in ("discrimination", "difficulty", "intercept", "guessing"):
-                blocks.append((term, getattr(p, term), errors.get(term)))
+                value = getattr(p, term)
+                error = errors.get(term, np.full(value.shape, np.nan))
+                frames.append(_term_frame(p.item_ids, term, value, error, wald_interval(value, error, level), p.status))
         elif self.item_statistics is not None:
             s = self.item_statistics
-            ids, status = s.item_ids, ("estimated",) * len(s.item_ids)
             for term in ("proportion_correct", "item_rest_correlation"):
-                blocks.append((term, getattr(s, term), s.standard_errors.get(term)))
-        frames = [
-            pd.DataFrame({"item": ids, "term": term, **_interval(v, e, level), "status": status})
-            for term, v, e in blocks
-        ]
+                value, limits = getattr(s, term), s.interval(term, level)
+                frames.append(_term_frame(s.item_ids, term, value, s.standard_errors.get(term), limits, s.status))
         if not frames:
             return pd.DataFrame(columns=["item", "term", "estimate", "std_error", "conf_low", "conf_high", "status"])
         table = pd.concat(frames, ignore_index=True)
-        order = np.arange(len(table)).reshape(len(blocks), -1).T.ravel()
+        order = np.arange(len(table)).reshape(len(frames), -1).T.ravel()
         return table.iloc[order].reset_index(drop=True)
 
     def ability_table(self, level: float = 0.95) -> pd.DataFrame:
@@ -232,7 +257,15 @@ class FitResult:
         return load_fit(path)
 
 
-def _interval(estimate: FloatArray, error: FloatArray | None, level: float) -> dict[str, FloatArray]:
-    error = np.full(estimate.shape, np.nan) if error is None else error
-    low, high = wald_interval(estimate, error, level)
-    return {"estimate": estimate, "std_error": error, "conf_low": low, "conf_high": high}
+def _term_frame(
+    ids: tuple[str, ...],
+    term: str,
+    value: FloatArray,
+    error: FloatArray | None,
+    limits: tuple[FloatArray, FloatArray],
+    status: tuple[str, ...],
+) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = {"item": ids, "term": term, "estimate": value, "std_error": np.nan if error is None else error}
+    return pd.DataFrame({**columns, "conf_low": limits[0], "conf_high": limits[1], "status": status})

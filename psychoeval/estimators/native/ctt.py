@@ -1,0 +1,224 @@
+"""Classical test theory: item statistics, alpha, and the standard error of measurement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from psychoeval.errors import SettingsError
+from psychoeval.estimators.native.simple_average import seen_items
+from psychoeval.irt.classical import (
+    PAIRWISE_MAX_ITEMS,
+    BoolArray,
+    CountArray,
+    FloatArray,
+    Reliability,
+    alpha_complete,
+    alpha_pairwise,
+    feldt_interval,
+    item_rest_correlation,
+    kr20,
+    mean_error,
+    row_moments,
+)
+from psychoeval.irt.models import ItemModel
+from psychoeval.irt.parameters import Abilities
+from psychoeval.responses.matrix import Responses
+from psychoeval.responses.screening import item_status, person_status
+from psychoeval.results.convergence import Convergence
+from psychoeval.results.fit_result import FitResult, ItemStatistics
+from psychoeval.results.provenance import Provenance
+
+MissingRule = Literal["auto", "listwise", "available"]
+Counts = tuple[CountArray, CountArray]
+
+#: "auto" goes by complete persons where at least this share of the persons with responses is complete.
+LISTWISE_SHARE = 0.5
+
+#: Item ids written out in a note.
+NAMED_ITEMS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CTT:
+    """Proportion correct and item-rest correlation of items; alpha, KR-20 and the standard error of measurement.
+
+    Parameters
+    ----------
+    missing : {"auto", "listwise", "available"}
+        Rule for incomplete data. ``"listwise"``: item-rest correlation, alpha and standard error of measurement from
+        the persons who saw every item. ``"available"``: the correlation from everybody who saw the item, with the
+        mean of the item-centered scores on the others they saw; alpha and the error from pairwise covariances.
+        ``"auto"``: listwise where at least half of the persons are complete. The rule taken and its n are in the
+        statistics. Proportions correct always come from everybody who saw the item. Items nobody saw are set
+        aside; constant items stay.
+    level : float
+        Of Feldt's interval of alpha.
+
+    Raises
+    ------
+    SettingsError
+        For an unknown rule or a level outside (0, 1).
+    """
+
+    name: ClassVar[str] = "ctt"
+    missing: MissingRule = "auto"
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        if self.missing not in get_args(MissingRule):
+            raise SettingsError(f"missing is {self.missing!r}.", f"Choose one of {', '.join(get_args(MissingRule))}.")
+        if not 0 < self.level < 1:
+            raise SettingsError(f"level is {self.level!r}.", "Give a confidence level between 0 and 1, such as 0.95.")
+
+    def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
+        """Compute the statistics; `model` is not used.
+
+        Returns
+        -------
+        FitResult
+            `item_statistics`; `abilities`, the mean over the items seen with its standard error of measurement,
+            sqrt((mean item variance - mean item covariance) / items seen): item difficulties are held fixed, a
+            person's reactions to single items count as error; `statistics`, the whole-test figures.
+        """
+        moments = row_moments(responses.successes, responses.trials)
+        used: BoolArray = np.asarray(responses.trials.any(axis=0))
+        everybody = _columns((responses.successes, responses.trials), used)
+        whole = everybody[1].all(axis=1) & used.any()
+        complete = everybody if whole.all() else (everybody[0][whole], everybody[1][whole])
+        rule = self._rule(int(whole.sum()), int(np.count_nonzero(moments.n)))
+        statistics, reliability = self._reliability(everybody, complete, rule)
+        items = _item_statistics(responses, used, complete if rule == "listwise" else everybody)
+        notes = (*_alpha_notes(reliability, items, rule), *_item_notes(items))
+        seen = seen_items(responses, moments)
+        return FitResult(
+            estimator=self.name,
+            model=None,
+            convergence=Convergence("not_iterative", warnings=notes if seen is None else (*notes, seen.warning)),
+            provenance=Provenance(engine="numpy"),
+            item_statistics=items,
+            abilities=Abilities(
+                responses.person_ids,
+                moments.mean,
+                _measurement_error(reliability, moments.n),
+                method="mean",
+                scale="proportion",
+                uncertainty="items fixed",
+                status=person_status(responses),
+            ),
+            statistics={**statistics, "notes": " ".join(notes)},
+        )
+
+    def describe(self, responses: Responses | None = None, model: ItemModel | None = None) -> str:
+        """Return what is computed, in words."""
+        return f"ctt: proportion correct, item-rest correlation, alpha; missing={self.missing!r}, level={self.level:g}"
+
+    def _rule(self, n_complete: int, n_persons: int) -> Literal["listwise", "available"]:
+        if self.missing != "auto":
+            return self.missing
+        return "listwise" if n_complete >= max(2.0, LISTWISE_SHARE * n_persons) else "available"
+
+    def _reliability(
+        self, everybody: Counts, complete: Counts, rule: Literal["listwise", "available"]
+    ) -> tuple[dict[str, Any], Reliability]:
+        listwise = alpha_complete(*complete)
+        pairwise = listwise if complete is everybody else alpha_pairwise(*everybody)
+        chosen = listwise if rule == "listwise" else pairwise
+        low, high = feldt_interval(listwise.alpha, listwise.n, listwise.k, self.level)
+        varying = alpha_complete(*_columns(complete, _varies(complete)))
+        binary = int(complete[1].max(initial=0)) == 1
+        sem = float(_measurement_error(chosen, np.array([float(chosen.k)]))[0])
+        statistics = {
+            "missing_rule": rule,
+            "n_listwise": listwise.n,
+            "n_items": listwise.k,
+            "alpha": chosen.alpha,
+            # Feldt's interval needs one sample size: there is none for pairwise covariances.
+            "alpha_low": low if rule == "listwise" else None,
+            "alpha_high": high if rule == "listwise" else None,
+            "alpha_level": self.level,
+            "alpha_listwise": listwise.alpha,
+            "alpha_listwise_without_constant": varying.alpha,
+            "alpha_pairwise": pairwise.alpha,
+            "mean_covariance": chosen.mean_covariance,
+            "kr20": kr20(complete[0]) if binary else None,
+            "sem": sem,
+            "sem_total_score": sem * chosen.k,
+        }
+        return statistics, chosen
+
+
+def _columns(counts: Counts, keep: BoolArray) -> Counts:
+    return counts if keep.all() else (counts[0][:, keep], counts[1][:, keep])
+
+
+def _varies(counts: Counts) -> BoolArray:
+    # On scores, not counts: 1 of 1 and 2 of 2 are equal.
+    return np.asarray(row_moments(counts[0].T, counts[1].T).variance > 0)
+
+
+def _measurement_error(reliability: Reliability, n_items: FloatArray) -> FloatArray:
+    """Return sqrt(error variance of an item / items seen), NaN where either is unknown."""
+    out = np.full(n_items.shape, np.nan)
+    # Pairwise covariances need not be those of any data: a negative variance is no variance.
+    if reliability.error_variance >= 0:
+        np.divide(reliability.error_variance, n_items, out=out, where=n_items > 0)
+    return np.asarray(np.sqrt(out))
+
+
+def _item_statistics(responses: Responses, used: BoolArray, source: Counts) -> ItemStatistics:
+    moments = row_moments(responses.successes.T, responses.trials.T)
+    p_error, effective_n = mean_error(moments)
+    r, r_error = np.full(used.shape, np.nan), np.full(used.shape, np.nan)
+    r[used], r_error[used], _ = item_rest_correlation(*source)
+    return ItemStatistics(
+        responses.item_ids,
+        moments.mean,
+        r,
+        {"proportion_correct": p_error, "item_rest_correlation": r_error},
+        status=item_status(responses),
+        effective_n=effective_n,
+    )
+
+
+def _names(ids: list[str]) -> str:
+    shown = ", ".join(repr(i) for i in ids[:NAMED_ITEMS])
+    return shown if len(ids) <= NAMED_ITEMS else f"{shown} and {len(ids) - NAMED_ITEMS} more"
+
+
+def _alpha_notes(reliability: Reliability, items: ItemStatistics, rule: str) -> tuple[str, ...]:
+    alpha, k, n, *_ = reliability
+    if alpha < 0:
+        backward = [i for i, r in zip(items.item_ids, items.item_rest_correlation, strict=True) if r < 0]
+        return (
+            f"Alpha is negative ({alpha:.4g}) because the items' average covariance is "
+            f"{reliability.mean_covariance:.4g} < 0: they do not measure one thing in one direction. Items against "
+            f"the rest: {_names(backward)}; check their keys.",
+        )
+    if not np.isnan(alpha):
+        return ()
+    if k < 2:
+        return (f"Alpha is not defined for {k} item{'s' * (k != 1)}.",)
+    if rule == "available" and k > PAIRWISE_MAX_ITEMS:
+        return (f"Alpha from pairwise covariances is not computed above {PAIRWISE_MAX_ITEMS} items; this has {k}.",)
+    if rule == "available" and np.isnan(reliability.mean_variance):
+        return ("Alpha is not defined: some items were never taken together by two persons.",)
+    if n < 2:
+        return (f"Alpha is not defined: {n} persons saw every item. Use missing='available'.",)
+    return ("Alpha is not defined: all total scores are equal.",)
+
+
+def _item_notes(items: ItemStatistics) -> tuple[str, ...]:
+    undefined = [
+        i
+        for i, p, r in zip(items.item_ids, items.proportion_correct, items.item_rest_correlation, strict=True)
+        if np.isnan(r) and not np.isnan(p)
+    ]
+    if not undefined:
+        return ()
+    return (
+        f"No item-rest correlation where the scores, or the scores on the rest, do not vary: {len(undefined)} of "
+        f"{len(items.item_ids)} items ({_names(undefined)}). They count in every other figure.",
+    )

@@ -1,0 +1,114 @@
+"""The simple average: what leaderboards report, with an honest error and a warning where it misleads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from psychoeval.irt.classical import FloatArray, Moments, mean_error, mean_of_seen, row_moments
+from psychoeval.irt.models import ItemModel
+from psychoeval.irt.parameters import Abilities
+from psychoeval.responses.matrix import Responses
+from psychoeval.responses.screening import person_status
+from psychoeval.results.convergence import Convergence
+from psychoeval.results.fit_result import FitResult
+from psychoeval.results.provenance import Provenance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimpleAverage:
+    """Mean over the items a person saw of the mean over trials.
+
+    The standard error takes the item as the unit, s / sqrt(n) with s^2 over n - 1, and the items as a sample of
+    items like them, answered independently (no passages or families); intervals are Wilson's. See
+    `psychoeval.irt.classical.mean_error` for scores without spread.
+    """
+
+    name: ClassVar[str] = "simple-average"
+
+    def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
+        """Average each person's scores; `model` is not used.
+
+        Returns
+        -------
+        FitResult
+            Abilities on the proportion scale, NaN for persons without responses.
+        """
+        moments = row_moments(responses.successes, responses.trials)
+        error, effective_n = mean_error(moments)
+        coverage = seen_items(responses, moments)
+        return FitResult(
+            estimator=self.name,
+            model=None,
+            convergence=Convergence("not_iterative", warnings=() if coverage is None else (coverage.warning,)),
+            provenance=Provenance(engine="numpy"),
+            abilities=Abilities(
+                responses.person_ids,
+                moments.mean,
+                error,
+                method="mean",
+                scale="proportion",
+                uncertainty="items sampled",
+                status=person_status(responses),
+                effective_n=effective_n,
+            ),
+            statistics={
+                "coverage": responses.n_observed / responses.trials.size,
+                "items_seen_min": int(moments.n.min()),
+                "items_seen_max": int(moments.n.max()),
+                "easiness_seen_min": None if coverage is None else coverage.hardest[1],
+                "easiness_seen_max": None if coverage is None else coverage.easiest[1],
+                "standard_errors": "between items (n - 1), items independent; Wilson intervals",
+            },
+        )
+
+    def describe(self, responses: Responses | None = None, model: ItemModel | None = None) -> str:
+        """Return what is computed, in words."""
+        return "simple-average: mean over the items seen of the mean over trials; SE between items; Wilson intervals"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenItems:
+    """Who saw the hardest and who the easiest items, by mean proportion correct of the items seen.
+
+    Parameters
+    ----------
+    hardest, easiest : (person id, mean proportion correct of the items that person saw)
+    warning : str
+        The sentence for a user.
+    """
+
+    hardest: tuple[str, float]
+    easiest: tuple[str, float]
+    warning: str
+
+
+def seen_items(responses: Responses, moments: Moments) -> SeenItems | None:
+    """Return how far the items seen differ, or None where all persons with responses saw the same items.
+
+    Parameters
+    ----------
+    responses : Responses
+    moments : Moments
+        Of the persons, (N,).
+    """
+    someone = np.flatnonzero(moments.n > 0)
+    n_used_items = int(np.count_nonzero(responses.trials.any(axis=0)))
+    if someone.size < 2 or bool(np.all(moments.n[someone] == n_used_items)):
+        return None
+    item_mean = row_moments(responses.successes.T, responses.trials.T).mean
+    easiness: FloatArray = mean_of_seen(item_mean, responses.trials)[someone]
+    low, high = (int(someone[k]) for k in (easiness.argmin(), easiness.argmax()))
+    hardest, easiest = ((responses.person_ids[k], float(easiness[np.searchsorted(someone, k)])) for k in (low, high))
+    who = responses.person_label
+    counts = moments.n[someone]
+    warning = (
+        f"The {who}s did not see the same items ({responses.n_observed / responses.trials.size:.1%} of the cells, "
+        f"{int(counts.min())} to {int(counts.max())} of {n_used_items} items a {who}). The items that {hardest[0]!r} "
+        f"saw have a mean proportion correct of {hardest[1]:.3f}, those of {easiest[0]!r} {easiest[1]:.3f}: averages "
+        "over different items are not directly comparable (where strong systems took the hard items, even these "
+        "figures hide part of the gap). Compare with additive or an item response model."
+    )
+    return SeenItems(hardest, easiest, warning)
