@@ -1,0 +1,154 @@
+"""Estimates of several fits side by side, matched by id and never by position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from psychoeval.errors import NotComparableError
+from psychoeval.results.fit_result import FitResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = NDArray[np.float64]
+ItemTerm = Literal["discrimination", "difficulty", "intercept", "guessing"]
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """Values of K fits for the ids of all of them.
+
+    Attributes
+    ----------
+    ids : tuple of str, length M
+        In the order of the first fit that has each.
+    fits : tuple of FitResult, length K
+    values, low, high : (M, K) arrays
+        Estimate and 95% interval, NaN where a fit has none.
+    """
+
+    ids: tuple[str, ...]
+    fits: tuple[FitResult, ...]
+    values: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def believed(self) -> NDArray[np.bool_]:
+        """Which fits may be believed, (K,)."""
+        return np.array([f.convergence.believed for f in self.fits], dtype=bool)
+
+
+Column: TypeAlias = tuple[tuple[str, ...], FloatArray]
+
+
+def _column(table: pd.DataFrame, kind: str) -> Column:
+    """Return the ids of a table and its estimates and interval limits, (3, M)."""
+    return tuple(table[kind]), table[["estimate", "conf_low", "conf_high"]].to_numpy(float).T
+
+
+def _stack(fits: Sequence[FitResult], columns: Sequence[Column]) -> SideBySide:
+    ids = tuple(dict.fromkeys(i for own, _ in columns for i in own))
+    place = {i: m for m, i in enumerate(ids)}
+    out = np.full((3, len(ids), len(columns)), np.nan)
+    for k, (own, numbers) in enumerate(columns):
+        out[:, [place[i] for i in own], k] = numbers
+    return SideBySide(ids, tuple(fits), *out)
+
+
+def abilities(fits: Sequence[FitResult]) -> SideBySide:
+    """Return the abilities of the fits that have any.
+
+    Raises
+    ------
+    NotComparableError
+        If none has.
+    """
+    having = [f for f in fits if f.abilities is not None]
+    if not having:
+        raise NotComparableError("No fit has abilities.", "Give fits of estimators that score persons.")
+    tables = [fit.ability_table() for fit in having]
+    return _stack(having, [_column(t, "person") for t in tables])
+
+
+def item_term(fits: Sequence[FitResult], term: ItemTerm) -> SideBySide:
+    """Return one item parameter of the fits that have item parameters.
+
+    Raises
+    ------
+    NotComparableError
+        If none has.
+    """
+    having = [f for f in fits if f.item_parameters is not None]
+    if not having:
+        raise NotComparableError("No fit has item parameters.", "Give fits of an item response model.")
+    tables = [fit.item_table() for fit in having]
+    return _stack(having, [_column(t[t["term"] == term], "item") for t in tables])
+
+
+def ranks(values: FloatArray) -> FloatArray:
+    """Return ranks down each column, 1 the highest, ties at their mean, NaN where there is no value."""
+    rounded = np.round(values, 9)  # equal answers differ in their last bits
+    return np.asarray(rankdata(-rounded, axis=0, nan_policy="omit"), dtype=np.float64)
+
+
+def consensus(table: SideBySide) -> FloatArray:
+    """Return each row's mean rank over the believed fits, or over all where none is believed, (M,)."""
+    use = table.believed if table.believed.any() else np.ones(len(table.fits), bool)
+    ranked = ranks(table.values[:, use])
+    known = np.isfinite(ranked)
+    total, count = np.where(known, ranked, 0.0).sum(axis=1), known.sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Rows to draw, best first: their positions, what to add to each name, and the rule in words."""
+
+    rows: NDArray[np.intp]
+    suffixes: tuple[str, ...]
+    rule: str
+
+
+def choose(table: SideBySide, limit: int, noun: str) -> Chosen:
+    """Choose at most `limit` rows, best mean rank first.
+
+    All of them; else one for each distinct set of estimates; else rows at evenly spaced ranks, first and last among
+    them.
+
+    Parameters
+    ----------
+    table : SideBySide
+    limit : int
+    noun : str
+        ``"person"`` or ``"system"``, for the words.
+    """
+    order = np.argsort(consensus(table), kind="stable")
+    total = order.size
+    if total <= limit:
+        return Chosen(order, ("",) * total, f"All {total} {noun}s, by mean rank over the fits that are believed.")
+    _, first, inverse, counts = np.unique(
+        np.round(table.values[order], 6), axis=0, return_index=True, return_inverse=True, return_counts=True,
+        equal_nan=True,
+    )  # fmt: skip
+    if first.size <= limit:
+        picked = np.sort(first)
+        alike = counts[np.ravel(inverse)[picked]]
+        return Chosen(
+            order[picked],
+            tuple(f" × {c}" for c in alike),
+            f"The {total} {noun}s have {first.size} distinct sets of estimates: one row each, named after the first "
+            f"{noun} that has it, × the number of {noun}s that share it.",
+        )
+    picked = np.unique(np.linspace(0, total - 1, limit).round().astype(int))
+    return Chosen(
+        order[picked],
+        ("",) * picked.size,
+        f"{picked.size} of {total} {noun}s, at evenly spaced mean ranks from the first to the last.",
+    )

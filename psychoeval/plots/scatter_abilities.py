@@ -1,0 +1,42 @@
+"""Scatter matrix of abilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from psychoeval.plots import by_id, canvas, scatter_matrix
+from psychoeval.results.fit_result import FitResult
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from psychoeval.irt.parameters import AbilityScale
+
+
+def ability_scatter(fits: Sequence[FitResult], *, scale: AbilityScale = "logit", noun: str = "person") -> Figure:
+    """Draw the abilities of every fit against those of every other on one scale.
+
+    Parameters
+    ----------
+    fits : sequence of FitResult
+        Aligned beforehand. Those on the other scale are left out: a logit is no proportion.
+    scale : {"logit", "proportion"}
+    noun : {"person", "system"}
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    NotComparableError
+        If fewer than two fits have abilities on this scale.
+    EngineUnavailableError
+        Without Matplotlib.
+    """
+    shown = dict(zip((id(f) for f in fits), canvas.looks(fits), strict=True))
+    having = [f for f in fits if f.abilities is not None and f.abilities.scale == scale]
+    table = by_id.abilities(having)
+    what = "ability in logits" if scale == "logit" else "ability as proportion correct"
+    return scatter_matrix.draw(table, [shown[id(f)] for f in table.fits], what, f"a {noun}")
