@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from glob import glob
@@ -159,16 +158,19 @@ def _run(command: Sequence[str], environment: Mapping[str, str] | None = None) -
 
 def _python_packages(engine: str, packages: Sequence[str]) -> EngineState:
     versions = {"python": sys.version.split()[0]} if engine == "numpy" else {}
-    missing = []
-    for name in packages:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            missing.append(name)
+    versions |= {name: version for name in packages if (version := _version(name))}
+    missing = [name for name in packages if name not in versions]
     if not missing:
         return EngineState(engine, True, versions=versions, paths={"python": sys.executable})
     problem = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed in {sys.prefix}."
     return EngineState(engine, False, problem, f"Run: {_pip(*missing)}.", versions)
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def _pip(*packages: str) -> str:
@@ -280,11 +282,13 @@ def _rpy2() -> EngineState:
     remedy = f"Run: RPY2_CFFI_MODE=ABI {_pip(repr(rpy2_requirement(r_version)))}. Until then R is reached by Rscript."
     if not python.available:
         return EngineState("rpy2", False, python.problem, remedy, versions, r.paths)
-    with suppress(metadata.PackageNotFoundError):  # a package of its own since rpy2 3.6
-        versions["rpy2-rinterface"] = metadata.version("rpy2-rinterface")
-    interface = versions.get("rpy2-rinterface", "0")
+    interface = versions["rpy2"]  # a package of its own since 3.6, whose version counts
+    if _numbers(interface) >= (3, 6) and (own := _version("rpy2-rinterface")):
+        interface = versions["rpy2-rinterface"] = own
     if _numbers(interface) >= (3, 6, 6) and _numbers(r_version) < (4, 5):
         problem = f"rpy2-rinterface {interface} needs R >= 4.5 (its symbol R_getVar), and this is R {r_version}."
+        # Else 3.5, which is one package, would be written over the files of three.
+        remedy = f"Run: {sys.executable} -m pip uninstall -y rpy2 rpy2-rinterface rpy2-robjects. {remedy}"
         return EngineState("rpy2", False, problem, remedy, versions, r.paths)
     output, failure = _run([sys.executable, "-c", _START_RPY2], rpy2_environment())
     started = [line.removeprefix(_MARK) for line in output.splitlines() if line.startswith(_MARK)]

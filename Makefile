@@ -1,0 +1,33 @@
+# PYTHON is only used to make .venv; any Python >= 3.11 does.
+PYTHON ?= python3
+VENV = .venv/bin/python
+
+# What the demo compares. The free 2PL is there to show what it hits on 35 systems: hence its time limit.
+DEMO = swebench-verified --model Rasch --model "2PL[weak]" --model 2PL --allow-free-2pl --timeout 60 --seed 1
+
+.PHONY: help setup test demo bench lint
+
+help:
+	@echo "make setup   .venv with psychoeval and its tools; R and mirt where that can be done"
+	@echo "make test    set up, then run all tests"
+	@echo "make demo    set up, then compare estimators on real data: out/swebench-verified.html"
+	@echo "make bench   set up, then run the benchmarks"
+	@echo "make lint    style and types"
+
+setup:
+	@$(PYTHON) -m tools.setup
+
+test: setup
+	$(VENV) -m pytest
+
+demo: setup
+	@mkdir -p out
+	$(VENV) -m psychoeval compare $(DEMO) --report out/swebench-verified.html
+
+bench: setup
+	$(VENV) -m benchmarks
+
+lint: setup
+	$(VENV) -m ruff check .
+	$(VENV) -m ruff format --check .
+	$(VENV) -m mypy

@@ -1,0 +1,1 @@
+"""What the checkout is worked on with; not part of the package."""

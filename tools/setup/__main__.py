@@ -1,0 +1,77 @@
+"""``python3 -m tools.setup``: see the package's docstring."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036 - said here, because nothing else has looked yet
+    sys.exit(
+        f"psychoeval needs Python >= 3.11, and {sys.executable} is {sys.version.split()[0]}.\n"
+        "Name a newer one: make setup PYTHON=python3.12"
+    )
+
+from psychoeval import availability
+from psychoeval.availability import EngineState
+from tools.setup import debian, environment, mirt
+from tools.setup.steps import SetupError, say
+
+
+def main() -> int:
+    """Bring what is missing, and say what still is."""
+    if environment.is_current():
+        states = environment.engines()
+        if all(state.available for state in states.values()):
+            say("all engines are there; nothing to do")
+            return 0
+    system_packages()
+    if not environment.is_current():
+        environment.install_package()
+    mirt_problem = ""
+    states = environment.engines()
+    if states["r"].available and not states["mirt"].available:
+        mirt_problem = mirt.install(states["r"])
+    if states["r"].available and not states["rpy2"].available:
+        environment.install_rpy2(states["r"].versions["R"])
+    return conclude(environment.engines(), mirt_problem)
+
+
+def system_packages() -> None:
+    """By apt: R where there is none; what Debian's own R lacks of mirt's dependencies and the tests' references."""
+    if not debian.can_use_apt():
+        return
+    states = {state.engine: state for state in availability.doctor()}
+    r, packages = states["r"], ("mirt", "lme4", "psych")
+    no_r = shutil.which("Rscript") is None and not os.environ.get("R_HOME")
+    debians = r.available and r.paths["R_HOME"] == "/usr/lib/R"
+    if no_r or (debians and not all(states[name].available for name in packages)):
+        debian.install(debian.r_packages(), "R and the R packages that this distribution has")
+
+
+def conclude(states: dict[str, EngineState], mirt_problem: str) -> int:
+    """Print what is there and what is not; return the exit status."""
+    missing = [state for state in states.values() if not state.available]
+    say(f"ready:   {', '.join(name for name, state in states.items() if state.available)}")
+    for state in missing:
+        say(f"MISSING: {state.engine}. {state.problem}")
+        say(f"         {mirt_problem if state.engine == 'mirt' and mirt_problem else state.remedy}")
+    if any(state.engine == "r" for state in missing) and not debian.can_use_apt():
+        say(f"         On Debian or Ubuntu: {debian.by_hand()}")
+    if missing:
+        say("psychoeval works without them; what needs them says so. `make setup` again brings what can be brought.")
+    required = {name.strip() for name in os.environ.get("PSYCHOEVAL_REQUIRE", "").split(",")}
+    if lacking := [state.engine for state in missing if state.engine in required]:
+        say(f"PSYCHOEVAL_REQUIRE names {', '.join(lacking)}: set-up has failed.")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except SetupError as error:
+        say(f"FAILED. {error}")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
