@@ -1,0 +1,1 @@
+"""Two ways to R, one function each way: a plain list in, a plain list out."""
