@@ -1,0 +1,268 @@
+"""The maximum of the penalised joint likelihood: truncated Newton steps with a line search, and the published rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from psychoeval.estimators.native.map_hessian import ArrowHessian, arrow_hessian
+from psychoeval.estimators.native.map_objective import Evaluation, FloatArray, JointObjective
+
+#: Rounding of a sum of this size: values that differ by less are equal.
+ROUNDING: Final = 1e-13
+MAX_HALVINGS: Final = 40
+#: A direction more exact than this gains nothing before Newton's own convergence is quadratic.
+LOOSEST_DIRECTION: Final = 0.1
+TIGHTEST_DIRECTION: Final = 1e-8
+#: The residuals' share of the Hessian helps once a step gains less than this part of the objective, not before.
+NEAR: Final = 1e-2
+MAX_RESCALINGS: Final = 20
+#: Of log a in one step: a longer one leaps over the minimum nearby into a runaway slope.
+LARGEST_SLOPE_STEP: Final = 1.0
+
+#: The rule of arXiv:2605.11205.
+PUBLISHED_OPTIONS: Final = {"maxiter": 80, "ftol": 1e-7}
+PUBLISHED_BOUNDS: Final = {"theta": 4.0, "difficulty": 5.0, "log_discrimination": 3.0}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optimum:
+    """Where the search ended.
+
+    Parameters
+    ----------
+    at : Evaluation
+    iterations : int
+    last_change : float
+        Largest change of a theta, log a or d in the last iteration (nan without one).
+    converged : bool
+    message : str
+        Of SciPy, under the published rule.
+    values : tuple of float
+        The objective at the start and after each iteration, where recorded.
+    """
+
+    at: Evaluation
+    iterations: int
+    last_change: float
+    converged: bool
+    message: str = ""
+    values: tuple[float, ...] = ()
+
+    @property
+    def gradient(self) -> float:
+        """Largest absolute element of the gradient."""
+        return float(np.abs(self.at.gradient).max())
+
+
+def minimize(objective: JointObjective, start: FloatArray, *, tolerance: float, max_iterations: int) -> Optimum:
+    """Return the minimum that truncated Newton steps reach from `start`; F never rises.
+
+    Parameters
+    ----------
+    objective : JointObjective
+    start : (P,) array
+    tolerance : float
+        Converged when no element of the gradient and no change of a parameter exceeds it.
+    max_iterations : int
+
+    Notes
+    -----
+    Each direction solves H p = -F' by conjugate gradients to a precision that follows the gradient (Dembo, Eisenstat
+    & Steihaug 1982, doi:10.1137/0719025); where the curvature is negative the direction found so far is taken.
+    """
+    at = objective.evaluate(rescaled(objective, start))
+    values = [at.value]
+    first, change, near = float(np.linalg.norm(at.gradient)), np.nan, False
+    for iteration in range(1, max_iterations + 1):
+        looseness = min(LOOSEST_DIRECTION, float(np.linalg.norm(at.gradient)) / first if first > 0 else 0.0)
+        hessian = arrow_hessian(objective, at, exact=near)
+        if not hessian.items_are_definite:
+            hessian = arrow_hessian(objective, at, exact=False)
+        new = _line_search(objective, at, newton_direction(hessian, max(looseness, TIGHTEST_DIRECTION)))
+        if new is None:  # no better point along the direction: rounding, or the minimum itself
+            return Optimum(at, iteration, change, bool(np.abs(at.gradient).max() <= tolerance), values=tuple(values))
+        change = float(np.abs(new.point - at.point).max())
+        near = at.value - new.value < NEAR * abs(new.value)
+        at = new
+        values.append(at.value)
+        if max(change, float(np.abs(at.gradient).max())) <= tolerance:
+            return Optimum(at, iteration, change, True, values=tuple(values))
+    return Optimum(at, max_iterations, change, False, values=tuple(values))
+
+
+def newton_direction(hessian: ArrowHessian, precision: float) -> FloatArray:
+    """Return a descent direction: the Newton step, solved to a relative `precision`, (P,)."""
+    split, gradient = hessian.objective.split, hessian.at.gradient
+    by_theta, by_u, by_d = split(-gradient)
+    step = np.empty_like(gradient)
+    theta, u, d = split(step)
+    if hessian.border is None:
+        theta[:], items = arrow_solve(hessian, by_theta, np.column_stack([by_u, by_d]), precision)
+        u[:], d[:] = items[:, 0], items[:, 1]
+    else:
+        corner, to_theta, to_items = hessian.border
+        theta[:], items = arrow_solve(hessian, by_theta, by_d[:, None], precision)
+        border_theta, border_items, pivot = border_solution(hessian, precision)
+        pull = float(by_u[0] - to_theta @ theta - (to_items * items).sum())
+        u[:] = pull / (pivot if pivot > 0 else corner)
+        theta -= u[0] * border_theta
+        d[:] = (items - u[0] * border_items)[:, 0]
+    if gradient @ step < 0:
+        return step
+    return -gradient / _diagonal(hessian)  # an inexact solve can lose descent; this cannot
+
+
+def rescaled(objective: JointObjective, point: FloatArray) -> FloatArray:
+    """Return the point moved to the least penalty that the origin and unit of the scale allow.
+
+    theta -> (theta - m)/s, a -> a s, d -> d + a m leaves every probability as it is; (m, log s) minimise the
+    penalties, so the objective never rises. It spares Newton's steps the curved valley of equal likelihoods.
+    """
+    theta, u, d = objective.split(point)
+    a = np.broadcast_to(np.exp(u), d.shape)
+
+    def moved(m: float, log_s: float) -> FloatArray:
+        return np.concatenate([(theta - m) * np.exp(-log_s), u + log_s, d + a * m])
+
+    def penalties(at: FloatArray) -> float:
+        return objective.penalties(moved(*at))
+
+    move, value = np.zeros(2), objective.penalties(point)
+    for _ in range(MAX_RESCALINGS):
+        gradient, curvature = _scale_derivatives(objective, a, move[1], moved(*move))
+        definite = curvature[0, 0] > 0 and np.linalg.det(curvature) > 0
+        step = np.linalg.solve(curvature, gradient) if definite else gradient / np.abs(np.diag(curvature))
+        length = 1.0
+        while length > 1e-6 and not penalties(move - length * step) < value:
+            length *= 0.5
+        if length <= 1e-6:
+            break
+        move = move - length * step
+        value = penalties(move)
+        if np.abs(length * step).max() < 1e-9:
+            break
+    return moved(*move) if move.any() else point
+
+
+def _scale_derivatives(
+    objective: JointObjective, a: FloatArray, log_s: float, point: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return gradient (2,) and Hessian (2, 2) of the penalties by (m, log s) at the moved point."""
+    theta, u, d = objective.split(point)
+    _, by_u, slope_curvature = objective.penalty.slope_terms(u)
+    _, by_item, item_curvature, _ = objective.penalty.location_terms(np.broadcast_to(u, d.shape), d)
+    unit, total, squares = float(np.exp(-log_s)), float(theta.sum()), float(theta @ theta)
+    gradient = np.array([a @ by_item[:, 1] - unit * total, by_u.sum() + by_item[:, 0].sum() - squares])
+    mixed = float(a @ item_curvature[:, 0, 1]) + 2.0 * unit * total
+    by_m = float(a**2 @ item_curvature[:, 1, 1]) + theta.size * unit**2
+    by_s = u.size * slope_curvature + float(item_curvature[:, 0, 0].sum()) + 2.0 * squares
+    return gradient, np.array([[by_m, mixed], [mixed, by_s]])
+
+
+def border_solution(hessian: ArrowHessian, precision: float) -> tuple[FloatArray, FloatArray, float]:
+    """Return M^-1 m for theta (N,) and items (J, 1), M the Hessian without its border m, and the pivot h - m'M^-1 m."""
+    if hessian.border is None:
+        raise ValueError("This Hessian has no border.")
+    corner, to_theta, to_items = hessian.border
+    theta, items = arrow_solve(hessian, to_theta, to_items, precision)
+    return theta, items, float(corner - to_theta @ theta - (to_items * items).sum())
+
+
+def arrow_solve(
+    hessian: ArrowHessian, by_theta: FloatArray, by_items: FloatArray, precision: float
+) -> tuple[FloatArray, FloatArray]:
+    """Solve the arrow without its border: the items are eliminated, conjugate gradients solve for the abilities.
+
+    Parameters
+    ----------
+    hessian : ArrowHessian
+    by_theta, by_items : (N,) and (J, q) arrays
+        Right-hand side.
+    precision : float
+        Relative reduction of the residual of the reduced system.
+
+    Returns
+    -------
+    theta : (N,) array
+    items : (J, q) array
+    """
+    inverse = np.linalg.inv(hessian.items)
+
+    def eliminate(v: FloatArray) -> FloatArray:
+        return np.einsum("jpq,jq->jp", inverse, v)
+
+    right = by_theta - hessian.to_persons(eliminate(by_items))
+    solution, residual = np.zeros_like(right), right.copy()
+    scaled = residual / hessian.theta
+    search, energy = scaled.copy(), float(residual @ scaled)
+    goal = precision**2 * energy
+    for _ in range(10 + 2 * right.size):
+        if energy <= goal or energy == 0.0:
+            break
+        image = hessian.theta * search - hessian.to_persons(eliminate(hessian.to_items(search)))
+        curvature = float(search @ image)
+        if curvature <= 0.0:
+            solution = solution if solution.any() else search
+            break
+        length = energy / curvature
+        solution += length * search
+        residual -= length * image
+        scaled = residual / hessian.theta
+        energy, previous = float(residual @ scaled), energy
+        search = scaled + (energy / previous) * search
+    return solution, eliminate(by_items - hessian.to_items(solution))
+
+
+def _diagonal(hessian: ArrowHessian) -> FloatArray:
+    items = np.abs(np.diagonal(hessian.items, axis1=1, axis2=2)) + 1e-8
+    if hessian.border is not None:
+        return np.concatenate([hessian.theta, [abs(hessian.border[0]) + 1.0], items[:, 0]])
+    return np.concatenate([hessian.theta, items[:, 0], items[:, 1]])
+
+
+def _line_search(objective: JointObjective, at: Evaluation, direction: FloatArray) -> Evaluation | None:
+    _, by_u, _ = objective.split(direction)
+    slope, length = float(at.gradient @ direction), min(1.0, LARGEST_SLOPE_STEP / float(np.abs(by_u).max()))
+    slack = ROUNDING * abs(at.value)
+    for _ in range(MAX_HALVINGS):
+        new = objective.evaluate(rescaled(objective, at.point + length * direction))
+        if new.value <= at.value + 1e-4 * length * slope:
+            return new
+        # Close to the minimum a gain drowns in rounding; the gradient still sees it.
+        if new.value <= at.value + slack and np.linalg.norm(new.gradient) < np.linalg.norm(at.gradient):
+            return new
+        length *= 0.5
+    return None
+
+
+def published_search(objective: JointObjective) -> Optimum:
+    """Run the published rule: L-BFGS-B from zeros in (theta, b, log a), at most 80 iterations, ftol 1e-7, bounds.
+
+    Source: arXiv:2605.11205. What it returns is where the rule stops, not in general the maximum.
+    """
+    from scipy.optimize import minimize as scipy_minimize
+
+    n, j = objective.n_persons, objective.n_items
+
+    def inner(point: FloatArray) -> FloatArray:
+        theta, b, u = np.split(point, [n, n + j])
+        return np.concatenate([theta, u, -np.exp(u) * b])
+
+    def value_and_gradient(point: FloatArray) -> tuple[float, FloatArray]:
+        at = objective.evaluate(inner(point), curvature=False)
+        _, u, d = objective.split(at.point)
+        by_theta, by_u, by_d = objective.split(at.gradient)
+        return at.value, np.concatenate([by_theta, -np.exp(u) * by_d, by_u + d * by_d])
+
+    limits = np.repeat(list(PUBLISHED_BOUNDS.values()), [n, j, j])
+    points = [np.zeros(n + 2 * j)]
+    found = scipy_minimize(
+        value_and_gradient, points[0], jac=True, method="L-BFGS-B", bounds=np.column_stack([-limits, limits]),
+        options=dict(PUBLISHED_OPTIONS), callback=lambda x: points.append(np.array(x)),
+    )  # fmt: skip
+    at = objective.evaluate(inner(np.asarray(found.x)))
+    change = float(np.abs(inner(points[-1]) - inner(points[-2])).max()) if len(points) > 1 else np.nan
+    return Optimum(at, int(found.nit), change, bool(found.success), str(found.message))
