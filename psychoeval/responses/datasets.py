@@ -120,9 +120,7 @@ def _load_matrix(info: DatasetInfo) -> Responses:
 
 def _responses(info: DatasetInfo, scores: np.ndarray, persons: tuple[str, ...], items: tuple[str, ...]) -> Responses:
     trials = np.ones_like(scores)
-    return Responses(
-        scores, trials, persons, items, person_label=info.person_label, name=info.name, source=info.source
-    )
+    return Responses(scores, trials, persons, items, person_label=info.person_label, name=info.name, source=info.source)
 
 
 def _shipped(name: str) -> bytes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -24,18 +24,40 @@ def smallest_dtype(largest: int) -> np.dtype[np.unsignedinteger[Any]]:
     return np.dtype(np.min_scalar_type(largest))
 
 
-def _check_ids(ids: Sequence[str], n: int, what: str) -> tuple[str, ...]:
-    texts = tuple(str(i) for i in ids)
-    if len(texts) != n:
-        raise DataError(f"There are {len(texts)} {what} ids for {n} {what}s.", "Give one id each.")
-    seen: set[str] = set()
-    for position, text in enumerate(texts):
-        if not text.strip():
-            raise DataError(f"The {what} at position {position + 1} has an empty id.", "Give every one a name.")
-        if text in seen:
-            raise DataError(f"The {what} id {text!r} occurs more than once.", "Make the ids unique.")
-        seen.add(text)
-    return texts
+def is_missing(value: object) -> bool:
+    """Return whether `value` is None, NaN, NaT or pandas.NA; pandas is not imported for it."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def check_ids(ids: Sequence[object], n: int, what: str) -> tuple[str, ...]:
+    """Return `n` ids as unique texts.
+
+    Raises
+    ------
+    DataError
+        If there are more or fewer, or one is missing, blank or repeated; with its positions.
+    """
+    if isinstance(ids, str) or len(ids) != n:
+        raise DataError(f"There are {len(ids)} {what} ids for {n} {what}s.", "Give one id each.")
+    texts: dict[str, int] = {}
+    for position, given in enumerate(ids, 1):
+        text = str(given)
+        if not text.strip() or is_missing(given):
+            raise DataError(f"The {what} at position {position} has no id ({given!r}).", "Give every one a name.")
+        if text in texts:
+            shown = text if len(text) <= 60 else text[:57] + "..."
+            raise DataError(
+                f"The {what} id {shown!r} occurs more than once: at positions {texts[text]} and {position}.",
+                "Make the ids unique; several responses of one pair go in a long table (Responses.from_long).",
+            )
+        texts[text] = position
+    return tuple(texts)
+
+
+def frozen(counts: NDArray[Any]) -> CountArray:
+    """Return `counts`, which nobody else holds, read-only."""
+    counts.flags.writeable = False
+    return counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,10 +110,9 @@ class Responses:
                     "Use Responses.from_array, from_wide or from_long, which check and convert.",
                 )
             dtype = smallest_dtype(int(counts.max(initial=0)))
-            counts = counts if counts.dtype == dtype else counts.astype(dtype)
-            view = counts.view()
-            view.flags.writeable = False
-            object.__setattr__(self, name, view)
+            if counts.dtype != dtype or counts.flags.writeable:  # a caller's array: copy it
+                counts = frozen(counts.astype(dtype))
+            object.__setattr__(self, name, counts)
         if self.successes.shape != self.trials.shape:
             raise DataError(
                 f"successes has shape {self.successes.shape} and trials {self.trials.shape}.",
@@ -100,19 +121,35 @@ class Responses:
         n, j = self.successes.shape
         if n == 0 or j == 0:
             raise DataError(f"The responses have {n} persons and {j} items.", "Give at least one of each.")
-        object.__setattr__(self, "person_ids", _check_ids(self.person_ids, n, "person"))
-        object.__setattr__(self, "item_ids", _check_ids(self.item_ids, j, "item"))
-        bad = np.argwhere(self.successes > self.trials)
-        if bad.size:
-            i, k = bad[0]
-            raise DataError(
-                f"Person {self.person_ids[i]!r}, item {self.item_ids[k]!r}: {self.successes[i, k]} successes in "
-                f"{self.trials[i, k]} trials.",
-                "Successes cannot exceed trials.",
-            )
+        object.__setattr__(self, "person_ids", check_ids(self.person_ids, n, self.person_label))
+        object.__setattr__(self, "item_ids", check_ids(self.item_ids, j, "item"))
+        self._check_successes()
         for covariates, count, what in ((self.persons, n, "persons"), (self.items, j, "items")):
             if covariates is not None and len(covariates) != count:
                 raise DataError(f"The table of {what} has {len(covariates)} rows for {count}.", "Give one row each.")
+
+    def _check_successes(self) -> None:
+        excess = sum(int(np.count_nonzero(s > t)) for s, t in self._row_blocks())
+        if not excess:
+            return
+        row = next(i for i in range(self.n_persons) if (self.successes[i] > self.trials[i]).any())
+        column = int(np.argmax(self.successes[row] > self.trials[row]))
+        others = f" ({excess} cells in all)" if excess > 1 else ""
+        raise DataError(
+            f"{self.person_label.capitalize()} {self.person_ids[row]!r}, item {self.item_ids[column]!r}: "
+            f"{self.successes[row, column]} successes in {self.trials[row, column]} trials{others}.",
+            "Successes cannot exceed trials.",
+        )
+
+    def _row_blocks(self) -> Iterator[tuple[CountArray, CountArray]]:
+        """Yield blocks of rows: whole-matrix temporaries would double the memory of large data."""
+        step = max(1, (1 << 20) // self.n_items)
+        for start in range(0, self.n_persons, step):
+            yield self.successes[start : start + step], self.trials[start : start + step]
+
+    def __reduce__(self) -> tuple[type[Responses], tuple[Any, ...]]:
+        # NumPy forgets on pickling that an array was read-only.
+        return type(self), tuple(getattr(self, f.name) for f in fields(self))
 
     @property
     def n_persons(self) -> int:
@@ -156,9 +193,15 @@ class Responses:
         """Digest of ids and counts: equal exactly for equal data in the same order."""
         digest = hashlib.sha256()
         for ids in (self.person_ids, self.item_ids):
-            digest.update("\0".join(ids).encode("utf-8", "surrogatepass") + b"\1")
-        for counts in (self.successes, self.trials):
-            digest.update(np.ascontiguousarray(counts, dtype="<u8").tobytes())
+            digest.update(f"{len(ids)};".encode())
+            for text in ids:
+                content = text.encode("utf-8", "surrogatepass")
+                digest.update(b"%d:" % len(content) + content)
+        # The smallest type is part of the data: equal counts are stored in equal types.
+        digest.update(f"{self.successes.dtype.itemsize},{self.trials.dtype.itemsize};".encode())
+        for blocks in self._row_blocks():
+            for counts in blocks:
+                digest.update(np.ascontiguousarray(counts, counts.dtype.newbyteorder("<")).data)
         return digest.hexdigest()
 
     def select(
@@ -170,8 +213,8 @@ class Responses:
         rows, columns = np.arange(self.n_persons)[persons], np.arange(self.n_items)[items]
         return replace(
             self,
-            successes=self.successes[np.ix_(rows, columns)],
-            trials=self.trials[np.ix_(rows, columns)],
+            successes=frozen(self.successes[np.ix_(rows, columns)]),
+            trials=frozen(self.trials[np.ix_(rows, columns)]),
             person_ids=tuple(self.person_ids[i] for i in rows),
             item_ids=tuple(self.item_ids[i] for i in columns),
             persons=None if self.persons is None else self.persons.iloc[rows].reset_index(drop=True),
