@@ -170,8 +170,9 @@ def posterior_grid(
 ) -> tuple[Grid, Posterior]:
     """Return a grid fine and wide enough for every posterior, and the posteriors on it.
 
-    The step is the smallest posterior SD: the trapezoid rule on a normal density then errs by
-    2 exp(-2 pi^2), 5e-9, of its value. The width grows until no posterior reaches the edge.
+    The step h is half the smallest posterior SD. The trapezoid rule then errs by 2 exp(-8 pi^2) of the value of a
+    normal density, and by exp(-2 pi^2 / (a h)) for a logistic curve, whose poles lie pi / a off the real line:
+    3e-9 at most, because one item alone keeps h below 1 / a. The width grows until no posterior reaches the edge.
 
     Parameters
     ----------
@@ -187,7 +188,7 @@ def posterior_grid(
     items = (discrimination, intercept, guessing)
     limit = FIRST_LIMIT * sd
     while True:
-        step = smallest_posterior_sd(trials, discrimination, intercept, limit=limit, mean=mean, sd=sd)
+        step = 0.5 * smallest_posterior_sd(trials, discrimination, intercept, limit=limit, mean=mean, sd=sd)
         n_nodes = min(2 * int(np.ceil(limit / step)) + 1, MAX_NODES)
         nodes = np.linspace(mean - limit, mean + limit, n_nodes)
         log_density = -0.5 * ((nodes - mean) / sd) ** 2

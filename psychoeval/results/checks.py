@@ -262,7 +262,7 @@ def _judge_scale(
             "The engine reached the maximum on its own grid of abilities, but that grid is too coarse or too narrow "
             "for these data."
         )
-        remedy = "Fit again with quadrature_points=241."
+        remedy = _refit(own)
     what = "the slopes are" if latent.sd == 1.0 else "the SD of the abilities is"
     sentence = (
         f"The abilities spread {on_fine:.3f} times as widely as the fit assumes: {what} too "
@@ -290,7 +290,7 @@ def _judge_grid(
         "largest_mean_difference": float(mean_off.max()),
         "smallest_sd_ratio": float(ratio.min()), "largest_sd_ratio": float(ratio.max()),
     }  # fmt: skip
-    remedy = "Fit again with more and wider nodes (quadrature_points=241)."
+    remedy = _refit(own)
     failures: list[str] = []
     warnings: list[str] = []
     if abs(change) > LOG_LIKELIHOOD_WARNING and not simulated:
@@ -310,6 +310,12 @@ def _judge_grid(
         (failures if off > PERSONS_OFF_FAILURE * n and not simulated else warnings).append(sentence)
     warnings += _grid_remarks(own, fine, grid, people, harmless=not off and not failures)
     return Judgement(tuple(failures), tuple(warnings), details)
+
+
+def _refit(own: Posterior) -> str:
+    if own.edge_mass.max() > EDGE_WARNING:
+        return "Fit again with more and wider abilities (quadrature_points=241, quadrature_limit=12)."
+    return "Fit again with more abilities (quadrature_points=241)."
 
 
 def _grid_remarks(own: Posterior, fine: Posterior, grid: Grid, people: str, *, harmless: bool) -> list[str]:

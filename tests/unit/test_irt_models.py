@@ -1,0 +1,132 @@
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from psychoeval.errors import ModelError
+from psychoeval.irt.models import (
+    DEFAULT_GUESSING_PRIOR,
+    PRIOR_PRESETS,
+    Beta,
+    ItemModel,
+    LogitNormal,
+    LogNormal,
+    Normal,
+    Priors,
+    resolve_priors,
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters"),
+    [
+        (ItemModel("Rasch"), 11),
+        (ItemModel("1PL"), 11),
+        (ItemModel("2PL"), 20),
+        (ItemModel("3PL", guessing=0.2), 20),
+        (ItemModel("3PL", guessing="free"), 30),
+        (ItemModel("3PL"), 30),
+    ],
+)
+def test_free_parameters_are_counted(model, parameters):
+    assert model.n_parameters(10) == parameters
+
+
+def test_a_lognormal_prior_on_a_is_a_shifted_normal_on_log_a():
+    # As a penalty in log a: log f(a) differs from the normal's log density by a constant only.
+    on_a = Priors(discrimination=LogNormal(0.2, 0.4))
+    normal = on_a.slope_on_log_scale
+    log_a = np.linspace(-1.5, 1.5, 13)
+    penalty = stats.lognorm.logpdf(np.exp(log_a), s=0.4, scale=np.exp(0.2))
+    difference = penalty - stats.norm.logpdf(log_a, normal.mean, normal.sd)
+    assert np.ptp(difference) < 1e-12
+
+
+def test_a_prior_on_log_a_is_left_alone():
+    assert Priors(log_discrimination=Normal(0.1, 0.5)).slope_on_log_scale == Normal(0.1, 0.5)
+    assert Priors(intercept=Normal(0, 3)).slope_on_log_scale is None
+
+
+def test_different_models_have_different_labels():
+    models = [
+        ItemModel("2PL"),
+        ItemModel("2PL", PRIOR_PRESETS["weak"]),
+        ItemModel("2PL", PRIOR_PRESETS["published"]),
+        ItemModel("2PL", Priors(intercept=Normal(0, 2))),
+        ItemModel("2PL", Priors(discrimination=LogNormal(0, 0.5))),
+        ItemModel("3PL"),
+        ItemModel("3PL", guessing="free"),
+        ItemModel("3PL", guessing=0.2),
+        ItemModel("3PL", guessing=Beta(5, 17)),
+    ]
+    for one, other in itertools.combinations(models, 2):
+        assert one.label != other.label
+    assert models[1].label == "2PL [weak]"
+
+
+def test_a_3pl_without_further_words_has_the_default_prior():
+    assert ItemModel("3PL").guessing == DEFAULT_GUESSING_PRIOR
+    assert ItemModel("3PL").is_penalised
+    assert not ItemModel("3PL", guessing="free").is_penalised
+
+
+@pytest.mark.parametrize(
+    ("model", "free"),
+    [
+        (ItemModel("Rasch"), False),
+        (ItemModel("1PL"), False),
+        (ItemModel("2PL"), True),
+        (ItemModel("2PL", PRIOR_PRESETS["weak"]), False),
+        (ItemModel("2PL", Priors(intercept=Normal(0, 3))), True),
+        (ItemModel("3PL"), True),
+    ],
+)
+def test_which_slopes_nothing_holds(model, free):
+    assert model.has_free_slopes is free
+
+
+@pytest.mark.parametrize("name", ["GRM", "graded", "2pl", "4PL", ""])
+def test_unknown_models_are_refused_with_the_list(name):
+    with pytest.raises(ModelError, match="Rasch, 1PL, 2PL, 3PL"):
+        ItemModel(name)
+
+
+@pytest.mark.parametrize("guessing", [-0.1, 1.0, 1.5, "some", float("nan")])
+def test_impossible_guessing_is_refused(guessing):
+    with pytest.raises(ModelError):
+        ItemModel("3PL", guessing=guessing)
+
+
+def test_guessing_belongs_to_the_3pl():
+    with pytest.raises(ModelError, match="Only the 3PL"):
+        ItemModel("2PL", guessing=0.2)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Normal(0, 0),
+        lambda: Normal(0, float("nan")),
+        lambda: LogNormal(0, -1),
+        lambda: LogitNormal(0, float("inf")),
+        lambda: Beta(0, 1),
+        lambda: Beta(1, -1),
+        Priors,
+        lambda: Priors(log_discrimination=Normal(0, 1), discrimination=LogNormal(0, 1)),
+        lambda: Priors(intercept=Normal(0, 1), difficulty=Normal(0, 1)),
+        lambda: ItemModel("2PL", priors="weak"),
+        lambda: resolve_priors("strong"),
+    ],
+)
+def test_priors_that_are_none_are_refused(make):
+    with pytest.raises(ModelError):
+        make()
+
+
+def test_presets_by_name():
+    assert resolve_priors("none") is None
+    assert resolve_priors(None) is None
+    assert resolve_priors("weak") is PRIOR_PRESETS["weak"]
+    own = Priors(intercept=Normal(0, 1))
+    assert resolve_priors(own) is own
