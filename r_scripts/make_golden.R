@@ -1,0 +1,157 @@
+# Reference values for tests/golden, by calling the R packages directly:
+#   Rscript r_scripts/make_golden.R            (from the root of a checkout)
+# Needs mirt, psych and digest. Data come from tests/golden/data; the simulated set is made here once and
+# kept, so that another R or another generator of random numbers cannot change it.
+
+suppressPackageStartupMessages(library(mirt))
+
+golden <- file.path("tests", "golden")
+settings <- list(TOL = 1e-10, NCYCLES = 5000, quadpts = 61, SE.type = "Oakes", fixed_guessing = 0.2)
+simulated <- list(seed = 20240501, persons = 1000, items = 15, missing_share = 0.2)
+
+# 17 significant digits read back as the same double; no JSON package of R writes more than 15.
+json <- function(x) {
+  if (is.list(x)) {
+    parts <- vapply(x, json, character(1))
+    if (is.null(names(x))) return(paste0("[", paste(parts, collapse = ","), "]"))
+    return(paste0("{", paste0(encodeString(names(x), quote = "\""), ":", parts, collapse = ","), "}"))
+  }
+  text <- if (is.character(x)) encodeString(x, quote = "\"") else sprintf("%.17g", x)
+  if (is.numeric(x)) {
+    text[is.infinite(x)] <- ifelse(x[is.infinite(x)] > 0, "\"Inf\"", "\"-Inf\"")
+    text[is.na(x)] <- "null"
+  }
+  if (length(x) == 1L) text else paste0("[", paste(text, collapse = ","), "]")
+}
+
+write_golden <- function(value, name) writeLines(json(value), file.path(golden, name))
+
+make_simulated <- function(path) {
+  set.seed(simulated$seed)
+  n <- simulated$persons
+  j <- simulated$items
+  theta <- rnorm(n)
+  a <- exp(rnorm(j, 0, 0.3))
+  b <- rnorm(j, 0, 1)
+  p <- settings$fixed_guessing + (1 - settings$fixed_guessing) * plogis(outer(theta, a) - rep(a * b, each = n))
+  y <- matrix(as.integer(runif(n * j) < p), n, j)
+  y[runif(n * j) < simulated$missing_share] <- NA
+  y <- y[rowSums(!is.na(y)) > 0, ]
+  colnames(y) <- paste0("item-", seq_len(j))
+  write.csv(y, path, row.names = FALSE, na = "", quote = FALSE)
+}
+
+read_set <- function(name) {
+  read.csv(file.path(golden, "data", paste0(name, ".csv")), check.names = FALSE)
+}
+
+fit_golden <- function(y, model) {
+  technical <- list(NCYCLES = settings$NCYCLES)
+  arguments <- list(data = y, model = 1, TOL = settings$TOL, quadpts = settings$quadpts, SE = TRUE,
+                    SE.type = settings$SE.type, technical = technical, verbose = FALSE)
+  if (model == "Rasch") arguments$itemtype <- "Rasch"
+  if (model == "2PL") arguments$itemtype <- "2PL"
+  if (model == "1PL") {
+    # The usual 1PL: one common slope, estimated; mirt's own "1PL" is not used.
+    arguments$itemtype <- "2PL"
+    arguments$model <- mirt.model(sprintf("F = 1-%d\nCONSTRAIN = (1-%d, a1)", ncol(y), ncol(y)))
+  }
+  if (model == "3PL-fixed") {
+    arguments$itemtype <- "2PL"
+    arguments$guess <- settings$fixed_guessing
+  }
+  do.call(mirt, arguments)
+}
+
+# Sampling variances and covariance of slope and intercept, and the variance of the latent variance; 0 where fixed.
+# vcov's names are "a1.1", "d.2", ... with parameter numbers; a constrained one is "a1.1.5.9".
+uncertainty <- function(fitted, items) {
+  v <- vcov(fitted)
+  parts <- strsplit(rownames(v), ".", fixed = TRUE)
+  values <- mod2values(fitted)
+  place <- function(item, term) {
+    number <- as.character(values$parnum[values$item == item & values$name == term])
+    found <- which(vapply(parts, function(p) p[1] == term && number %in% p[-1], logical(1)))
+    if (length(found) == 1L) found else NA_integer_
+  }
+  at <- function(i, k) if (is.na(i) || is.na(k)) 0 else v[i, k]
+  slope <- vapply(items, place, integer(1), term = "a1")
+  intercept <- vapply(items, place, integer(1), term = "d")
+  variance <- place("GROUP", "COV_11")
+  list(
+    slope_se = sqrt(unname(mapply(at, slope, slope))), intercept_se = sqrt(unname(mapply(at, intercept, intercept))),
+    slope_intercept_covariance = unname(mapply(at, slope, intercept)), variance_se = sqrt(at(variance, variance))
+  )
+}
+
+describe <- function(y, model) {
+  fitted <- fit_golden(y, model)
+  stopifnot(extract.mirt(fitted, "converged"))
+  items <- colnames(y)
+  table <- coef(fitted, simplify = TRUE)
+  # Persons whose response pattern occurs for the first time, 60 at most.
+  rows <- head(which(!duplicated(y)), 60)
+  scores <- lapply(c(EAP = "EAP", MAP = "MAP", ML = "ML", WLE = "WLE"), function(method) {
+    s <- fscores(fitted, method = method, full.scores = TRUE, full.scores.SE = TRUE, verbose = FALSE)
+    list(estimate = unname(s[rows, 1]), standard_error = unname(s[rows, 2]))
+  })
+  c(
+    list(
+      items = items, persons = nrow(y), log_likelihood = extract.mirt(fitted, "logLik"),
+      iterations = extract.mirt(fitted, "iterations"), slope = unname(table$items[, "a1"]),
+      intercept = unname(table$items[, "d"]), guessing = unname(table$items[, "g"]),
+      variance = unname(table$cov[1, 1])
+    ),
+    uncertainty(fitted, items),
+    list(scored_rows = rows - 1L, scores = scores)
+  )
+}
+
+classical <- function(y) {
+  found <- suppressWarnings(suppressMessages(psych::alpha(y, check.keys = FALSE, warnings = FALSE)))
+  list(
+    items = colnames(y), alpha = found$total$raw_alpha, alpha_if_dropped = found$alpha.drop$raw_alpha,
+    item_rest_correlation = unname(found$item.stats[, "r.drop"]), proportion_correct = unname(colMeans(y))
+  )
+}
+
+prepare_data <- function(name) {
+  path <- file.path(golden, "data", paste0(name, ".csv"))
+  if (file.exists(path)) return(invisible())
+  if (name == "simulated_missing") return(make_simulated(path))
+  y <- expand.table(get(toupper(name)))
+  colnames(y) <- paste0("item-", seq_len(ncol(y)))
+  write.csv(y, path, row.names = FALSE, quote = FALSE)
+}
+
+sha256 <- function(path) digest::digest(file = path, algo = "sha256")
+
+main <- function() {
+  sets <- c("lsat6", "lsat7", "simulated_missing")
+  models <- c(rasch = "Rasch", one_pl = "1PL", two_pl = "2PL", three_pl_fixed = "3PL-fixed")
+  dir.create(file.path(golden, "data"), recursive = TRUE, showWarnings = FALSE)
+  for (name in sets) {
+    prepare_data(name)
+    y <- read_set(name)
+    write_golden(lapply(models, function(model) describe(y, model)), paste0("mirt_", name, ".json"))
+    # psych's rule for missing cells (pairwise) is its own: complete data only.
+    if (!anyNA(y)) write_golden(classical(y), paste0("psych_", name, ".json"))
+  }
+  packages <- c("mirt", "psych")
+  names(packages) <- packages
+  files <- file.path("data", paste0(sets, ".csv"))
+  names(files) <- files
+  write_golden(list(
+    R = paste(R.version$major, R.version$minor, sep = "."),
+    packages = lapply(packages, function(p) as.character(packageVersion(p))),
+    settings = settings, simulated = simulated,
+    generator = list(path = "r_scripts/make_golden.R", sha256 = sha256("r_scripts/make_golden.R")),
+    sha256 = lapply(files, function(f) sha256(file.path(golden, f))),
+    references = as.list(vapply(
+      c(paste0("mirt_", sets, ".json"), "psych_lsat6.json", "psych_lsat7.json"),
+      function(f) sha256(file.path(golden, f)), character(1)
+    ))
+  ), "manifest.json")
+}
+
+main()
