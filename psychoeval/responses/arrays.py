@@ -95,34 +95,38 @@ def finish_counts(
     cell : callable
         Names a cell, given row and column.
     """
-    absent = codes == MISSING
-    n_absent = int(np.count_nonzero(absent))
-    notes: tuple[str, ...] = ()
-    codes[absent] = 0
     if not isinstance(trials, int):
-        if missing == "wrong" and (n_absent or not trials.all()):
-            raise SettingsError(
-                'missing="wrong" cannot tell how many trials a missing cell had.',
-                "Put the trials, and 0 successes, into these cells.",
-            )
-        unknown = np.argwhere(absent & (trials > 0))
-        if unknown.size:
-            i, k = unknown[0]
-            raise DataError(
-                f"Trials without a number of successes in {counted(len(unknown), 'cell')}: {cell(i, k)}, "
-                f"{counted(int(trials[i, k]), 'trial')}.",
-                "Give the successes, or 0 trials.",
-            )
-        return _unsigned(codes), trials, notes
-    if n_absent and missing == "wrong":
-        rows = int(np.count_nonzero(absent.any(axis=1)))
-        notes = (f'{counted(n_absent, "missing cell")} in {counted(rows, "row")} count as wrong (missing="wrong").',)
-        n_absent = 0
+        return _unsigned(_zero_missing(codes, trials, missing, cell)), trials, ()
     full = np.array(trials, smallest_dtype(trials))
-    if n_absent == 0:
-        return _unsigned(codes), np.broadcast_to(full, codes.shape), notes
+    if codes.min() > MISSING:
+        return _unsigned(codes), np.broadcast_to(full, codes.shape), ()
+    absent = codes == MISSING
+    codes[absent] = 0
+    if missing == "wrong":
+        cells, rows = int(np.count_nonzero(absent)), int(np.count_nonzero(absent.any(axis=1)))
+        note = f'{counted(cells, "missing cell")} in {counted(rows, "row")} count as wrong (missing="wrong").'
+        return _unsigned(codes), np.broadcast_to(full, codes.shape), (note,)
     present = np.logical_not(absent, out=absent).view(np.uint8)
-    return _unsigned(codes), frozen(present if trials == 1 else present * full), notes
+    return _unsigned(codes), frozen(present if trials == 1 else present * full), ()
+
+
+def _zero_missing(codes: NDArray[Any], trials: CountArray, missing: Missing, cell: Any) -> NDArray[Any]:
+    absent = codes == MISSING
+    if missing == "wrong" and (absent.any() or not trials.all()):
+        raise SettingsError(
+            'missing="wrong" cannot tell how many trials a missing cell had.',
+            "Put the trials, and 0 successes, into these cells.",
+        )
+    unknown = np.argwhere(absent & (trials > 0))
+    if unknown.size:
+        i, k = unknown[0]
+        raise DataError(
+            f"Trials without a number of successes in {counted(len(unknown), 'cell')}: {cell(i, k)}, "
+            f"{counted(int(trials[i, k]), 'trial')}.",
+            "Give the successes, or 0 trials.",
+        )
+    codes[absent] = 0
+    return codes
 
 
 def _unsigned(codes: NDArray[Any]) -> CountArray:

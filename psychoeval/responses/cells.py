@@ -197,17 +197,17 @@ def explain(value: Any, largest: int) -> tuple[str, str]:
         return "not a number", 'Where a text stands for a result, say which: coding={"C": 1, "I": 0, "error": None}.'
     if number in _SENTINELS:
         return _SENTINELS[int(number)], "Write missing cells as blank or NaN."
-    if math.isinf(number):
+    if math.isinf(number) and not any(c.isdigit() for c in str(value)):
         return "infinite", "Write missing cells as blank or NaN."
     if number < 0:
         return (
             "negative",
             f"If it marks missing cells, make them blank, or give coding={{{shorten(str(value))}: None}}.",
         )
-    if number != math.floor(number):
-        return "a fraction", "A mean over k trials is not a count: give the successes, with trials=."
     if number > MAX_COUNT:
         return "too large for a count", "Say which column holds the ids, with person=, or drop the column."
+    if number != math.floor(number):
+        return "a fraction", "A mean over k trials is not a count: give the successes, with trials=."
     if largest == 1:
         return "more than one success in one trial", "Where cells are counts, give the number of trials, with trials=."
     return f"more than {largest} trials", "Successes cannot exceed trials."

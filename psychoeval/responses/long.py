@@ -163,7 +163,7 @@ def _factorize(table: Table, column: int, values: list[Any], what: str) -> tuple
     if lacking:
         raise DataError(
             f"{at(table)}no {what} id in {counted(len(lacking), 'row')} of column {table.names[column]!r}: "
-            f"{listing([table.where(i) for i in lacking])}.",
+            f"{', '.join(table.where(i) for i in lacking[:_SHOWN])}{', ...' if len(lacking) > _SHOWN else ''}.",
             "Give every row one.",
         )
     places: dict[str, int] = {}

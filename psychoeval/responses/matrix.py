@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,8 +29,10 @@ def is_missing(value: object) -> bool:
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
-def check_ids(ids: Sequence[object], n: int, what: str) -> tuple[str, ...]:
-    """Return `n` ids as unique texts.
+def check_ids(
+    ids: Sequence[object], n: int, what: str, where: Callable[[int], str] = lambda i: f"position {i + 1}"
+) -> tuple[str, ...]:
+    """Return `n` ids as unique texts; `where` names the place of one for messages.
 
     Raises
     ------
@@ -40,14 +42,14 @@ def check_ids(ids: Sequence[object], n: int, what: str) -> tuple[str, ...]:
     if isinstance(ids, str) or len(ids) != n:
         raise DataError(f"There are {len(ids)} {what} ids for {n} {what}s.", "Give one id each.")
     texts: dict[str, int] = {}
-    for position, given in enumerate(ids, 1):
+    for position, given in enumerate(ids):
         text = str(given)
         if not text.strip() or is_missing(given):
-            raise DataError(f"The {what} at position {position} has no id ({given!r}).", "Give every one a name.")
+            raise DataError(f"The {what} at {where(position)} has no id ({given!r}).", "Give every one a name.")
         if text in texts:
             shown = text if len(text) <= 60 else text[:57] + "..."
             raise DataError(
-                f"The {what} id {shown!r} occurs more than once: at positions {texts[text]} and {position}.",
+                f"The {what} id {shown!r} occurs more than once: at {where(texts[text])} and {where(position)}.",
                 "Make the ids unique; several responses of one pair go in a long table (Responses.from_long).",
             )
         texts[text] = position

@@ -58,7 +58,7 @@ def wide_responses(
     coder = CellCoder(check_trials(trials) if scalar else MAX_COUNT, coding)
     found, codes = table.wide(others, items_at, coder)
     given: Sequence[object] = found[0] if column is not None else [f"{label}-{i + 1}" for i in range(len(codes))]
-    ids = check_ids(given, len(codes), label)
+    ids = check_ids(given, len(codes), label, lambda i: f"{table.place}, {table.where(i)}".removeprefix(", "))
     names = check_ids([table.names[j] for j in items_at], len(items_at), "item")
 
     def cell(i: int, k: int) -> str:
