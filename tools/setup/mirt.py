@@ -27,7 +27,7 @@ def install(r: EngineState) -> str:
             f"{folder} holds no R repository (src/contrib/PACKAGES). Name another: PSYCHOEVAL_CRAN=<folder> make setup"
         )
     if not is_built and debian.can_use_apt():
-        debian.install(["r-base-dev"], "r-base-dev, the compilers that mirt is built with")
+        debian.install(["r-base-dev", "cmake"], "the compilers and cmake, to build what mirt builds on")
     repositories = [local.as_uri()] if local else reachable_repositories(rscript)
     if not repositories:
         return (
