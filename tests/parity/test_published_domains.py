@@ -39,7 +39,7 @@ def rank_correlations(domain: Domain, name: str, model: str | None = None) -> np
 
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda d: d.name)
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda c: c.estimator)
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda c: c.label)
 def test_domain(domain: Domain, claim: Claim) -> None:
     rho = rank_correlations(domain, claim.estimator, claim.model)
     if claim.row:

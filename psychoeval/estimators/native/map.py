@@ -40,7 +40,8 @@ class MAP:
 
     Standard errors are the inverse observed information at the mode, items' uncertainty included. A joint mode is not
     a marginal one: abilities are optimised, not integrated out, so slopes are overstated and intervals promise no
-    coverage (see Notes).
+    coverage (see Notes), and with few items a person (5 items, 1000 persons) single slopes run away: such a fit is
+    ``failed_check``.
 
     Parameters
     ----------
@@ -58,6 +59,25 @@ class MAP:
     ------
     SettingsError
         If a setting cannot be taken.
+
+    Notes
+    -----
+    Measured by ``benchmarks/map_recovery.py``: 2PL, theta ~ N(0, 1), log a ~ N(0, .5), b ~ N(0, 1), 100 seeds, truth
+    standardised by the sample's mean and SD. Coverage of nominal 95 % intervals, as they come / after the estimates
+    are standardised the same way (Monte Carlo error at most .02); slope is mean estimate over mean truth:
+
+    =============== ==== ======= ============= =======================
+    persons x items tau  slope   abilities     slopes, difficulties
+    =============== ==== ======= ============= =======================
+    30 x 500        .941 1.08    .78 / .98     .96, .92 / .96, .94
+    100 x 100       .866 1.24    .86 / .97     .94, .88 / .96, .96
+    100 x 1000      .957 1.09    .82 / .99     .95, .91 / .96, .95
+    1000 x 100      .871 2.01    .32 / .96     .01, .17 / .95, .98
+    =============== ==== ======= ============= =======================
+
+    The joint mode does not estimate the unit of the scale well; where persons outnumber items it is far off, with a
+    warning. Compare with other estimators after alignment, and by ranks. Where persons outnumber items the objective
+    can have several minima; the one found is that below smoothed logits of the raw scores.
     """
 
     name: ClassVar[str] = "map"

@@ -225,7 +225,7 @@ def _diagonal(hessian: ArrowHessian) -> FloatArray:
 
 def _line_search(objective: JointObjective, at: Evaluation, direction: FloatArray) -> Evaluation | None:
     _, by_u, _ = objective.split(direction)
-    slope, length = float(at.gradient @ direction), min(1.0, LARGEST_SLOPE_STEP / float(np.abs(by_u).max()))
+    slope, length = float(at.gradient @ direction), LARGEST_SLOPE_STEP / max(LARGEST_SLOPE_STEP, np.abs(by_u).max())
     slack = ROUNDING * abs(at.value)
     for _ in range(MAX_HALVINGS):
         new = objective.evaluate(rescaled(objective, at.point + length * direction))
