@@ -346,10 +346,10 @@ def _run_all(
             while pending:  # a wait without limit would not see Ctrl-C on every platform
                 _, pending = wait(pending, timeout=1.0)
         except KeyboardInterrupt:
-            from psychoeval.rbridge.bridge_rscript import end_children
+            from psychoeval.rbridge.bridge_rscript import stop_children
 
             for future in futures:
                 future.cancel()
-            end_children()
+            stop_children()
             return [f.result() for f in futures if f.done() and not f.cancelled()], True
     return [future.result() for future in futures], False
