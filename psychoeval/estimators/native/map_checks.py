@@ -137,11 +137,13 @@ def person_groups(responses: Responses) -> NDArray[np.intp]:
     seen = responses.trials.any(axis=1)
     if (responses.trials > 0).all(axis=1).any():  # somebody saw every item
         return np.where(seen, 0, -1)
-    from scipy.sparse import bmat, csr_matrix
+    from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    links = csr_matrix(responses.trials > 0)
-    _, labels = connected_components(bmat([[None, links], [links.T, None]]), directed=False)
+    rows, columns = np.nonzero(responses.trials)
+    size = responses.n_persons + responses.n_items
+    links = coo_array((np.ones(rows.size, dtype=np.int8), (rows, responses.n_persons + columns)), shape=(size, size))
+    _, labels = connected_components(links, directed=False)
     groups = np.full(responses.n_persons, -1)
     groups[seen] = np.unique(labels[: responses.n_persons][seen], return_inverse=True)[1]
     return groups

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.linalg import cholesky, lapack
+from scipy.linalg import blas, lapack
 
 from psychoeval.estimators.native.map_hessian import ArrowHessian
 from psychoeval.estimators.native.map_objective import FloatArray, row_blocks
@@ -79,14 +79,14 @@ def _invert_over_persons(hessian: ArrowHessian) -> tuple[FloatArray, FloatArray,
     n_persons, n_items, q = hessian.theta.size, *hessian.items.shape[:2]
     inverse = np.linalg.inv(hessian.items)
     half = np.linalg.cholesky(inverse)
-    reduced = np.diag(hessian.theta)
+    reduced = np.asfortranarray(np.diag(hessian.theta))
     blocks = list(row_blocks(n_items, n_persons * q, CROSS_CELLS))
     for columns in blocks:
         part = np.matmul(hessian.cross_block(slice(None), columns).transpose(1, 0, 2), half[columns])
         flat = part.transpose(1, 0, 2).reshape(n_persons, -1)
-        reduced -= flat @ flat.T
+        reduced = _less_product(reduced, flat.T)
     covariance = _inverse(reduced)
-    items = inverse.copy()
+    items = np.asarray(inverse.copy(), dtype=np.float64)
     for columns in blocks:
         cross = hessian.cross_block(slice(None), columns)
         image = (covariance @ cross.reshape(n_persons, -1)).reshape(cross.shape)
@@ -97,27 +97,44 @@ def _invert_over_persons(hessian: ArrowHessian) -> tuple[FloatArray, FloatArray,
 
 def _invert_over_items(hessian: ArrowHessian) -> tuple[FloatArray, FloatArray, None]:
     n_persons, n_items, q = hessian.theta.size, *hessian.items.shape[:2]
-    reduced = np.zeros((n_items * q, n_items * q))
+    reduced = np.zeros((n_items * q, n_items * q), order="F")
     each = np.arange(n_items)
-    reduced.reshape(n_items, q, n_items, q)[each, :, each, :] = hessian.items
+    for p in range(q):
+        for r in range(q):
+            reduced[each * q + p, each * q + r] = hessian.items[:, p, r]
     blocks = list(row_blocks(n_persons, n_items * q, CROSS_CELLS))
     for rows in blocks:
         flat = hessian.cross_block(rows, slice(None)).reshape(-1, n_items * q)
-        reduced -= (flat / hessian.theta[rows, None]).T @ flat
+        reduced = _less_product(reduced, flat / np.sqrt(hessian.theta[rows, None]))
     covariance = _inverse(reduced)
     theta = 1.0 / hessian.theta
     for rows in blocks:
         flat = hessian.cross_block(rows, slice(None)).reshape(-1, n_items * q)
         theta[rows] += np.einsum("ij,ij->i", flat @ covariance, flat) / hessian.theta[rows] ** 2
-    return theta, covariance.reshape(n_items, q, n_items, q)[each, :, each, :].copy(), None
+    items = np.empty((n_items, q, q))
+    for p in range(q):
+        for r in range(q):
+            items[:, p, r] = covariance[each * q + p, each * q + r]
+    return theta, items, None
+
+
+def _less_product(matrix: FloatArray, factor: FloatArray) -> FloatArray:
+    """Return the matrix minus factor'factor in its own memory (Fortran order); only the lower triangle is right."""
+    fortran = factor.flags.f_contiguous
+    product = blas.dsyrk(
+        -1.0, factor if fortran else factor.T, 1.0, matrix, trans=fortran, lower=True, overwrite_c=True
+    )  # fmt: skip
+    return np.asarray(product, dtype=np.float64)
 
 
 def _inverse(matrix: FloatArray) -> FloatArray:
-    """Return the inverse of a symmetric matrix, in its own memory."""
-    try:
-        factor = cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError as error:
-        raise NotAMinimumError from error
+    """Return the inverse of a symmetric matrix of which the lower triangle is given, in its own memory."""
+    factor, failed = lapack.dpotrf(matrix, lower=True, clean=True, overwrite_a=True)
+    if failed:
+        raise NotAMinimumError
     inverse, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
-    lower = np.tril(inverse)
-    return np.asarray(lower + np.tril(inverse, -1).T, dtype=np.float64)
+    for rows in row_blocks(len(inverse), len(inverse)):
+        corner = np.tril(inverse[rows, rows])
+        inverse[rows, rows] = corner + np.tril(corner, -1).T
+        inverse[rows, rows.stop :] = inverse[rows.stop :, rows].T
+    return np.asarray(inverse, dtype=np.float64)

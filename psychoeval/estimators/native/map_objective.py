@@ -133,7 +133,7 @@ class JointObjective:
     @property
     def n_parameters(self) -> int:
         """Length P of a point."""
-        return self.n_persons + self.n_slopes + self.n_items
+        return int(self.n_persons + self.n_slopes + self.n_items)
 
     def split(self, point: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return theta (N,), u (J,) or (1,), and d (J,) as views of a point or a gradient."""

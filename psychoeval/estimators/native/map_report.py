@@ -12,7 +12,7 @@ from psychoeval.estimators.native import map_checks
 from psychoeval.estimators.native.map_errors import JointCovariance, NotAMinimumError, joint_covariance
 from psychoeval.estimators.native.map_hessian import arrow_hessian
 from psychoeval.estimators.native.map_objective import FloatArray, JointObjective
-from psychoeval.estimators.native.map_steps import PUBLISHED_OPTIONS, Optimum
+from psychoeval.estimators.native.map_steps import PUBLISHED_FTOL, PUBLISHED_ITERATIONS, Optimum
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities, ItemParameters, ItemStatus
 from psychoeval.responses.matrix import Responses
@@ -157,7 +157,7 @@ class Report:
     def _convergence(self, tolerance: float, max_iterations: int) -> Convergence:
         found = self.optimum
         if self.published:
-            tolerance, max_iterations = PUBLISHED_OPTIONS["ftol"], int(PUBLISHED_OPTIONS["maxiter"])
+            tolerance, max_iterations = PUBLISHED_FTOL, PUBLISHED_ITERATIONS
         out = Convergence(
             "converged" if found.converged else "iteration_limit",
             iterations=found.iterations,

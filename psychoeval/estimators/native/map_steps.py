@@ -23,7 +23,8 @@ MAX_RESCALINGS: Final = 20
 LARGEST_SLOPE_STEP: Final = 1.0
 
 #: The rule of arXiv:2605.11205.
-PUBLISHED_OPTIONS: Final = {"maxiter": 80, "ftol": 1e-7}
+PUBLISHED_ITERATIONS: Final = 80
+PUBLISHED_FTOL: Final = 1e-7
 PUBLISHED_BOUNDS: Final = {"theta": 4.0, "difficulty": 5.0, "log_discrimination": 3.0}
 
 
@@ -192,7 +193,7 @@ def arrow_solve(
     inverse = np.linalg.inv(hessian.items)
 
     def eliminate(v: FloatArray) -> FloatArray:
-        return np.einsum("jpq,jq->jp", inverse, v)
+        return np.asarray(np.einsum("jpq,jq->jp", inverse, v), dtype=np.float64)
 
     right = by_theta - hessian.to_persons(eliminate(by_items))
     solution, residual = np.zeros_like(right), right.copy()
@@ -243,6 +244,7 @@ def published_search(objective: JointObjective) -> Optimum:
 
     Source: arXiv:2605.11205. What it returns is where the rule stops, not in general the maximum.
     """
+    from scipy.optimize import Bounds
     from scipy.optimize import minimize as scipy_minimize
 
     n, j = objective.n_persons, objective.n_items
@@ -258,10 +260,14 @@ def published_search(objective: JointObjective) -> Optimum:
         return at.value, np.concatenate([by_theta, -np.exp(u) * by_d, by_u + d * by_d])
 
     limits = np.repeat(list(PUBLISHED_BOUNDS.values()), [n, j, j])
-    points = [np.zeros(n + 2 * j)]
+    points: list[FloatArray] = [np.zeros(n + 2 * j)]
+
+    def record(xk: FloatArray) -> None:  # the name SciPy calls it by
+        points.append(xk.copy())
+
     found = scipy_minimize(
-        value_and_gradient, points[0], jac=True, method="L-BFGS-B", bounds=np.column_stack([-limits, limits]),
-        options=dict(PUBLISHED_OPTIONS), callback=lambda x: points.append(np.array(x)),
+        value_and_gradient, points[0], jac=True, method="L-BFGS-B", bounds=Bounds(-limits, limits), callback=record,
+        options={"maxiter": PUBLISHED_ITERATIONS, "ftol": PUBLISHED_FTOL},
     )  # fmt: skip
     at = objective.evaluate(inner(np.asarray(found.x)))
     change = float(np.abs(inner(points[-1]) - inner(points[-2])).max()) if len(points) > 1 else np.nan
