@@ -31,6 +31,8 @@ _ENVIRONMENT = (
     "R_PROFILE_USER", "RPY2_CFFI_MODE", "LD_LIBRARY_PATH",
 )  # fmt: skip
 
+#: Where R packages lie on machines whose R looks elsewhere, as after an upgrade of R.
+_LIBRARIES: Final = ("~/R/*/*", "~/R/*", "/usr/local/lib/R/site-library", "/usr/lib/R/site-library")
 _R_INSTALL: Final = """`Rscript -e 'install.packages("{}")'`"""
 #: Why CRAN's mirt cannot be installed on an older R, and the two ways that do not need a newer one.
 DERIV_HELP: Final = (
@@ -235,8 +237,11 @@ def _ask_r(environment: tuple[str | None, ...]) -> tuple[EngineState, Mapping[st
 
 def _elsewhere(package: str, home: str) -> list[str]:
     """Return libraries that hold `package` although R does not look into them."""
-    patterns = ("~/R/*/*", "~/R/*", "/usr/local/lib/R/site-library", "/usr/lib/R/site-library", f"{home}/library")
-    found = (p for pattern in patterns for p in glob(os.path.expanduser(f"{pattern}/{package}/DESCRIPTION")))
+    found = (
+        p
+        for pattern in (*_LIBRARIES, f"{home}/library")
+        for p in glob(os.path.expanduser(f"{pattern}/{package}/DESCRIPTION"))
+    )
     return sorted({str(Path(p).parents[1]) for p in found})
 
 

@@ -205,5 +205,11 @@ def test_a_word_of_mirt_is_found(source: str) -> None:
 
 
 def test_right_imports_are_taken() -> None:
-    source = "if TYPE_CHECKING:\n    from psychoeval.report.html import report\nfrom psychoeval.irt import curves\nfrom psychoeval.estimators.base import Estimator\nimport numpy"
+    source = """
+if TYPE_CHECKING:
+    from psychoeval.report.html import report
+from psychoeval.irt import curves
+from psychoeval.estimators.base import Estimator
+import numpy
+"""
     assert wrong_imports("estimators.native.map", ast.parse(source)) == []
