@@ -163,7 +163,10 @@ def _judge_items(items: ItemParameters, people: str) -> Judgement:
     failures, warnings = [], []
     lost = ~items.estimated & np.isin(np.array(items.status), ("estimated", "runaway"))
     if lost.any():
-        failures.append(f"The engine returned no number for {int(lost.sum())} items: {_named(items, lost, by=a)}.")
+        failures.append(
+            f"The engine returned no number for {int(lost.sum())} of {items.n_items} items: "
+            f"{_named(items, lost, by=a)}."
+        )
     runaway = (a > RUNAWAY_SLOPE) | (d > RUNAWAY_INTERCEPT)
     if runaway.any():
         failures.append(
@@ -324,13 +327,14 @@ def _grid_remarks(own: Posterior, fine: Posterior, grid: Grid, people: str, *, h
     if coarse:
         remarks.append(
             f"The engine's abilities are {grid.step:.2g} logits apart, more than the uncertainty about {coarse} "
-            f"{people} (as small as {fine.sd.min():.2g})."
+            f"of {len(fine.sd)} {people} (as small as {fine.sd.min():.2g})."
             + (" A finer computation gives the same answer here." if harmless else "")
         )
     edge = int((own.edge_mass > EDGE_WARNING).sum())
     if edge:
         remarks.append(
-            f"{edge} {people} lie at the edge of the abilities that the engine considers ({grid.nodes[0]:.3g} to "
-            f"{grid.nodes[-1]:.3g}): what lies beyond is cut off, and their uncertainty looks smaller than it is."
+            f"{edge} of {len(fine.sd)} {people} at the edge of the abilities that the engine considers "
+            f"({grid.nodes[0]:.3g} to {grid.nodes[-1]:.3g}): what lies beyond is cut off, and the uncertainty looks "
+            "smaller than it is."
         )
     return remarks
