@@ -98,7 +98,7 @@ def finish_counts(
     if not isinstance(trials, int):
         return _unsigned(_zero_missing(codes, trials, missing, cell)), trials, ()
     full = np.array(trials, smallest_dtype(trials))
-    if codes.min() > MISSING:
+    if codes.min(initial=0) > MISSING:
         return _unsigned(codes), np.broadcast_to(full, codes.shape), ()
     absent = codes == MISSING
     codes[absent] = 0

@@ -183,8 +183,10 @@ def as_number(value: Any) -> float | int | None:
         value = value.item()
     if isinstance(value, int):
         return value
+    if isinstance(value, complex):
+        return value.real if value.imag == 0 else None
     try:
-        # Decimal and Fraction; a date or a complex number has no __float__.
+        # Decimal and Fraction; a date has no __float__.
         return float(value)
     except (TypeError, ValueError, OverflowError):
         return None
@@ -197,7 +199,7 @@ def explain(value: Any, largest: int) -> tuple[str, str]:
         return "not a number", 'Where a text stands for a result, say which: coding={"C": 1, "I": 0, "error": None}.'
     if number in _SENTINELS:
         return _SENTINELS[int(number)], "Write missing cells as blank or NaN."
-    if math.isinf(number) and not any(c.isdigit() for c in str(value)):
+    if isinstance(number, float) and math.isinf(number) and not any(c.isdigit() for c in str(value)):
         return "infinite", "Write missing cells as blank or NaN."
     if number < 0:
         return (

@@ -150,10 +150,10 @@ def align_covariates(
     DataError
         If an id is missing from the table, repeated in it, or in it alone.
     """
-    import pandas as pd
-
     if table is None:
         return None
+    import pandas as pd
+
     if not isinstance(table, pd.DataFrame):
         raise DataError(f"The covariates of {what}s are a {type(table).__name__}.", "Give a DataFrame.")
     usual = ITEM_NAMES if what == "item" else PERSON_NAMES

@@ -8,8 +8,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
-from scipy.stats import norm
+from scipy.special import expit, ndtri
 
 from psychoeval.irt.parameters import ItemStatus, PersonStatus
 from psychoeval.responses.cells import counted, listing
@@ -204,7 +203,7 @@ def _trailing(responses: Responses) -> list[Finding]:
     with np.errstate(divide="ignore", invalid="ignore"):
         by_chance = k * np.log1p(-runs / observed)
     candidates = np.flatnonzero((runs >= _MIN_TRAILING) & (k > 0) & (by_chance < np.log(_FALSE_ALARMS)))
-    limit = float(norm.isf(_FALSE_ALARMS / responses.n_persons))
+    limit = float(-ndtri(_FALSE_ALARMS / responses.n_persons))
     totals = [m.sum(axis=0, dtype=np.float64) for m in (responses.successes, responses.trials)]
     flagged = [i for i in candidates.tolist() if _run_surprise(responses, i, int(runs[i]), totals) > limit]
     if not flagged:

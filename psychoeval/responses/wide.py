@@ -54,7 +54,7 @@ def wide_responses(
     items_at = [j for j in range(len(table.names)) if j not in others]
     if not items_at:
         raise DataError(f"{at(table)}there is no item column.", "A wide table has one column for each item.")
-    scalar = trials is None or np.ndim(trials) == 0
+    scalar = trials is None or not (hasattr(trials, "keys") or hasattr(trials, "to_pandas") or np.ndim(trials))
     coder = CellCoder(check_trials(trials) if scalar else MAX_COUNT, coding)
     found, codes = table.wide(others, items_at, coder)
     given: Sequence[object] = found[0] if column is not None else [f"{label}-{i + 1}" for i in range(len(codes))]
