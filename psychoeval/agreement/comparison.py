@@ -1,0 +1,287 @@
+"""Several fits of one data set beside each other, with a verdict for every pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychoeval.agreement.alignment import standardised
+from psychoeval.agreement.export import pair_content, parameter_rows, plain_number
+from psychoeval.agreement.pair import PairComparison, compare_pair
+from psychoeval.agreement.ranks import ranks
+from psychoeval.agreement.scores import expected_scores
+from psychoeval.agreement.thresholds import THRESHOLDS
+from psychoeval.errors import NotComparableError
+from psychoeval.fitting import FitFailure, Fits
+from psychoeval.responses.matrix import Responses
+from psychoeval.results.fit_result import FitResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Fits, what gave no result, and every pair of fits compared.
+
+    Parameters
+    ----------
+    fits : tuple of FitResult, length K
+        As they came.
+    names : tuple of str, length K
+        What each is called in tables and pairs: its label, numbered where two are equal, or the name it was given.
+    pairs : tuple of PairComparison, length K (K - 1) / 2
+        In the order (1, 2), (1, 3), ..., (2, 3), ...
+    failures : tuple of FitFailure
+        Fits that gave no result.
+    responses : Responses, optional
+        What was fitted.
+    """
+
+    fits: tuple[FitResult, ...]
+    names: tuple[str, ...]
+    pairs: tuple[PairComparison, ...]
+    failures: tuple[FitFailure, ...] = ()
+    responses: Responses | None = None
+
+    @property
+    def standardised(self) -> tuple[FitResult, ...]:
+        """The fits in the frame in which the latent law is N(0, 1), as their identification implies.
+
+        Fits whose frame is not known (imported tables) and proportions stay as they came. Nothing is estimated from
+        the other fits: what is left between two of them is a difference.
+        """
+        return tuple(standardised(f)[0] for f in self.fits)
+
+    def pair(self, first: str, second: str) -> PairComparison:
+        """Return the comparison of two fits by name, in either order.
+
+        Raises
+        ------
+        NotComparableError
+            If there is none.
+        """
+        for found in self.pairs:
+            if {found.first, found.second} == {first, second}:
+                return found
+        raise NotComparableError(f"There is no pair {first!r}, {second!r}.", f"The fits are {', '.join(self.names)}.")
+
+    def verdict_table(self) -> pd.DataFrame:
+        """Return one row a pair: ``first, second, verdict, tau_b, n_persons, n_items, reason``."""
+        import pandas as pd
+
+        rows = [
+            {
+                "first": p.first,
+                "second": p.second,
+                "verdict": p.verdict,
+                "tau_b": None if p.ranks is None else p.ranks.kendall,
+                "n_persons": p.persons.n,
+                "n_items": p.items.n,
+                "reason": p.reason,
+            }
+            for p in self.pairs
+        ]
+        table = pd.DataFrame(
+            rows, columns=["first", "second", "verdict", "tau_b", "n_persons", "n_items", "reason"]
+        )  # fmt: skip
+        return table.astype({"tau_b": float})
+
+    def rank_table(
+        self, columns: Sequence[str] = ("rank", "estimate", "conf_low", "conf_high"), level: float = 0.95
+    ) -> pd.DataFrame:
+        """Return one row a person, best mean rank over the believed fits first.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Of ``rank`` (1 the best, ties at their mean rank), ``estimate``, ``conf_low``, ``conf_high``, for each fit;
+            estimates are in the standard frame (`standardised`), proportions as they are.
+        level : float
+            Of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            ``person, mean_rank`` and ``<name> <column>``; intervals say nothing of each other unless
+            `FitResult.abilities` agree in `uncertainty`.
+        """
+        import pandas as pd
+
+        person_ids, blocks = self._abilities(level)
+        content: dict[str, Any] = {"person": list(person_ids)}
+        ranked = np.stack([b["rank"] for b in blocks.values()], axis=1) if blocks else np.empty((0, 0))
+        trusted = [k for k, n in enumerate(blocks) if self.fits[self.names.index(n)].convergence.believed]
+        used = ranked[:, trusted] if trusted else ranked
+        known = np.isfinite(used)
+        with np.errstate(invalid="ignore"):
+            mean_rank = np.where(known, used, 0.0).sum(axis=1) / known.sum(axis=1) if used.size else np.empty(0)
+        content["mean_rank"] = mean_rank
+        for name, block in blocks.items():
+            content |= {f"{name} {column}": block[column] for column in columns}
+        return pd.DataFrame(content).sort_values("mean_rank", kind="stable", ignore_index=True)
+
+    def _abilities(self, level: float) -> tuple[tuple[str, ...], dict[str, dict[str, FloatArray]]]:
+        """Return all person ids, and rank, estimate and interval of each fit that has abilities."""
+        having = [(n, f.abilities) for n, f in zip(self.names, self.standardised, strict=True) if f.abilities]
+        person_ids = tuple(dict.fromkeys(i for _, a in having for i in a.person_ids))
+        place = {text: i for i, text in enumerate(person_ids)}
+        out: dict[str, dict[str, FloatArray]] = {}
+        for name, abilities in having:
+            at = [place[i] for i in abilities.person_ids]
+            low, high = abilities.interval(level)
+            values = {"estimate": abilities.estimate, "conf_low": low, "conf_high": high}
+            out[name] = {}
+            for column, value in {"rank": ranks(abilities.estimate), **values}.items():
+                full = np.full(len(person_ids), np.nan)
+                full[at] = value
+                out[name][column] = full
+        return person_ids, out
+
+    def parameter_table(self) -> pd.DataFrame:
+        """Return one row a pair and parameter, raw and aligned.
+
+        Returns
+        -------
+        DataFrame
+            ``first, second, term, n``; ``correlation, mean_difference, largest_difference, rmsd`` and
+            ``mean_in_errors, largest_in_errors`` of the aligned values, which decide; ``raw_mean_difference,
+            raw_largest_difference, raw_rmsd`` of the values as given; ``error_ratio``; ``scale, shift``, the
+            transformation of the second onto the first; ``worst``, the id that differs most. First minus second.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([row for p in self.pairs for row in parameter_rows(p)])
+
+    def summary(self) -> str:
+        """Return the verdicts as text for a terminal."""
+        lines = [f"{len(self.fits)} fits, {len(self.pairs)} pairs"]
+        lines += [
+            f"  not believed: {n} ({f.convergence.status})"
+            for n, f in zip(self.names, self.fits, strict=True)
+            if not f.convergence.believed
+        ]
+        lines += [f"  no result: {f.label}: {f.problem}" for f in self.failures]
+        for p in self.pairs:
+            lines += ["", f"{p.first} / {p.second}: {p.verdict}", f"  {p.reason}"]
+            lines += [f"  Note: {note}" for note in p.notes]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the data as plain JSON content; NaN becomes None, infinities ``"inf"``, ``"-inf"``."""
+        return {
+            "fits": [
+                {
+                    "name": n,
+                    "estimator": f.estimator,
+                    "model": None if f.model is None else f.model.label,
+                    "status": f.convergence.status,
+                    "believed": f.convergence.believed,
+                    "failures": list(f.convergence.failures),
+                    "warnings": list(f.convergence.warnings),
+                    "log_likelihood": plain_number(f.log_likelihood),
+                    "log_likelihood_kind": f.log_likelihood_kind,
+                    "n_parameters": f.n_parameters,
+                    "seconds": plain_number(f.provenance.seconds),
+                }
+                for n, f in zip(self.names, self.fits, strict=True)
+            ],
+            "failures": [
+                {"fit": f.label, "kind": f.kind, "problem": f.problem, "remedy": f.remedy} for f in self.failures
+            ],
+            "pairs": [pair_content(p) for p in self.pairs],
+            "ranks": [
+                {str(k): plain_number(v) for k, v in row.items()} for row in self.rank_table().to_dict("records")
+            ],
+            "thresholds": {k: {"value": t.value, "about": t.about, "reason": t.reason} for k, t in THRESHOLDS.items()},
+        }
+
+
+def compare(
+    fits: Fits | Sequence[FitResult] | Mapping[str, FitResult], *, responses: Responses | None = None
+) -> Comparison:
+    """Compare fits of one data set, pair by pair.
+
+    Persons and items are matched by id. Direction, origin and unit are aligned first, by the transformation law
+    theta* = A theta + B and by what the models' identification implies; a further estimated shift or scale is itself a
+    finding and gives at best ``agree up to shift`` or ``scale``. Proportions are compared with logits by ranks and
+    expected scores only. Different models and priors are a named difference, never plain disagreement. A fit that is
+    not believed is shown and counts for no agreement. The numbers that decide are in
+    `psychoeval.agreement.thresholds`.
+
+    Parameters
+    ----------
+    fits : Fits, sequence of FitResult, or mapping of name to FitResult
+    responses : Responses, optional
+        What was fitted; taken from `fits` where it is a `Fits`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    NotComparableError
+        If there is no fit, or something else stands among them.
+    """
+    failures: tuple[FitFailure, ...] = ()
+    if isinstance(fits, Fits):
+        results, failures = fits.results, fits.failures
+        responses = fits.responses if responses is None else responses
+        names = _distinct([f.label for f in results])
+    elif isinstance(fits, Mapping):
+        results, names = tuple(fits.values()), tuple(str(n) for n in fits)
+    else:
+        results = tuple(fits)
+        _check(results)
+        names = _distinct([f.label for f in results])
+    _check(results)
+    if not results and not failures:
+        raise NotComparableError("There is no fit to compare.", "Give two or more; fit_many makes several at once.")
+    cached = _CachedScores()
+    pairs = tuple(
+        compare_pair((names[i], names[k]), (results[i], results[k]), responses, cached)
+        for i, k in combinations(range(len(results)), 2)
+    )
+    return Comparison(results, names, pairs, failures, responses)
+
+
+def _check(results: Sequence[object]) -> None:
+    for k, found in enumerate(results, 1):
+        if not isinstance(found, FitResult):
+            raise NotComparableError(
+                f"Number {k} of the fits is a {type(found).__name__}.",
+                "Give FitResults; import_fit makes one of another program's tables.",
+            )
+
+
+def _distinct(labels: Sequence[str]) -> tuple[str, ...]:
+    """Number the labels that occur more than once."""
+    seen: dict[str, int] = {}
+    out = []
+    for label in labels:
+        seen[label] = seen.get(label, 0) + 1
+        out.append(f"{label} ({seen[label]})" if labels.count(label) > 1 else label)
+    return tuple(out)
+
+
+class _CachedScores:
+    """`expected_scores`, computed once for each fit and set of ids."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, tuple[FloatArray, FloatArray] | None] = {}
+
+    def __call__(
+        self, fit: FitResult, item_ids: Sequence[str], person_ids: Sequence[str]
+    ) -> tuple[FloatArray, FloatArray] | None:
+        key = (id(fit), tuple(item_ids), tuple(person_ids))
+        if key not in self._known:
+            self._known[key] = expected_scores(fit, item_ids, person_ids)
+        return self._known[key]

@@ -1,0 +1,153 @@
+"""The one table of the numbers that decide, each with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+PairKind = Literal["same likelihood", "simulated", "posterior", "objective", "unknown", "proportion"]
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A number that decides, what it is about, and why it is what it is."""
+
+    value: float
+    about: str
+    reason: str
+
+
+NUMERICAL_ITEM: Final = Threshold(
+    3e-3,
+    "largest difference of a slope, intercept or lower asymptote",
+    "an EM that stops by its default criterion is up to 1.7e-3 off its optimum (mirt 1.48, third slope of LSAT 7)",
+)
+NUMERICAL_ABILITY: Final = Threshold(
+    1.2e-2,
+    "largest difference of an ability, in latent SDs",
+    "what 3e-3 in a slope and an intercept can do to an ability within three SDs: 3e-3 (1 + 3)",
+)
+NUMERICAL_PROPORTION: Final = Threshold(
+    1e-6, "largest difference of a proportion", "closed forms of the same mean differ by rounding only"
+)
+SIMULATED_MEAN: Final = Threshold(
+    0.2,
+    "mean difference in standard errors, simulated against exact",
+    "MH-RM against EM on 1000 x 15 differs by .033 on average; Monte Carlo error of its stopping rule",
+)
+SIMULATED_LARGEST: Final = Threshold(
+    0.5,
+    "largest difference in standard errors, simulated against exact",
+    "MH-RM against EM on 1000 x 15 differs by .3 at most; half a standard error moves no conclusion",
+)
+METHOD_MEAN: Final = Threshold(
+    0.3,
+    "mean difference in standard errors, between methods (joint, marginal, posterior)",
+    "methods aim at different centers of the same evidence; .3 of an interval's SE costs it 1 point of coverage",
+)
+METHOD_LARGEST: Final = Threshold(
+    1.0,
+    "largest difference in standard errors, between methods",
+    "at one standard error the two 95% intervals still share three quarters of their length",
+)
+METHOD_CORRELATION: Final = Threshold(
+    0.995,
+    "smallest correlation of intercepts and of abilities, between methods",
+    "what is left beside a straight line is then a tenth of the SD",
+)
+NO_ERRORS: Final = Threshold(
+    0.1,
+    "RMSD in SDs of the parameter, where neither fit has standard errors",
+    "a tenth of the SD is what a correlation of .995 leaves",
+)
+RANKS: Final = Threshold(
+    0.9,
+    "smallest Kendall tau-b for agreement of ranks",
+    "one pair of persons in twenty changes places; at .60, one in five, a ranking is taken to have failed",
+)
+EXPECTED_SCORE: Final = Threshold(
+    0.025,
+    "largest mean difference of expected scores (stated, decides nothing alone)",
+    "score errors of sound estimators mostly lie below it (arXiv:2607.15190)",
+)
+SIGN_HINT: Final = Threshold(
+    -0.9,
+    "correlation of locations or abilities below which the sign convention is asked about",
+    "no two estimators of one quantity correlate so; easiness against difficulty does (-1)",
+)
+LIKELIHOOD: Final = Threshold(
+    0.1,
+    "difference of two marginal log-likelihoods that claim the same maximum",
+    "an EM stopped by its default is within 1e-3; 1 is what AIC charges for a parameter",
+)
+PROPORTIONAL_SLOPES: Final = Threshold(
+    0.01,
+    "common ratio of the slopes of such a pair beyond which it is named",
+    "an EM stopped by its default is at most 7e-4 off in scale; known failures start at 3.7%",
+)
+
+THRESHOLDS: Final[dict[str, Threshold]] = {
+    "NUMERICAL_ITEM": NUMERICAL_ITEM,
+    "NUMERICAL_ABILITY": NUMERICAL_ABILITY,
+    "NUMERICAL_PROPORTION": NUMERICAL_PROPORTION,
+    "SIMULATED_MEAN": SIMULATED_MEAN,
+    "SIMULATED_LARGEST": SIMULATED_LARGEST,
+    "METHOD_MEAN": METHOD_MEAN,
+    "METHOD_LARGEST": METHOD_LARGEST,
+    "METHOD_CORRELATION": METHOD_CORRELATION,
+    "NO_ERRORS": NO_ERRORS,
+    "RANKS": RANKS,
+    "EXPECTED_SCORE": EXPECTED_SCORE,
+    "SIGN_HINT": SIGN_HINT,
+    "LIKELIHOOD": LIKELIHOOD,
+    "PROPORTIONAL_SLOPES": PROPORTIONAL_SLOPES,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a pair of a kind is held to, once its numerical tolerance is exceeded.
+
+    Parameters
+    ----------
+    words : str
+        Why these limits and not others.
+    mean, largest : Threshold
+        In standard errors.
+    correlation : Threshold, optional
+        Of intercepts and abilities (slopes may hardly vary, and their correlation is noise then).
+    ranks_may_do : bool
+        Whether agreement of ranks alone is agreement of a kind: not for fits that claim the same maximum.
+    """
+
+    words: str
+    mean: Threshold
+    largest: Threshold
+    correlation: Threshold | None
+    ranks_may_do: bool
+
+
+LIMITS: Final[dict[PairKind, Limits]] = {
+    "same likelihood": Limits(
+        "both maximize the same likelihood", SIMULATED_MEAN, SIMULATED_LARGEST, None, ranks_may_do=False
+    ),
+    "simulated": Limits(
+        "one maximizes the same likelihood by simulation", SIMULATED_MEAN, SIMULATED_LARGEST, None, ranks_may_do=False
+    ),
+    "posterior": Limits(
+        "one is the center of a posterior", METHOD_MEAN, METHOD_LARGEST, METHOD_CORRELATION, ranks_may_do=True
+    ),
+    "objective": Limits(
+        "they maximize different functions", METHOD_MEAN, METHOD_LARGEST, METHOD_CORRELATION, ranks_may_do=True
+    ),
+    "unknown": Limits(
+        "what one of them maximized is not known", METHOD_MEAN, METHOD_LARGEST, METHOD_CORRELATION, ranks_may_do=True
+    ),
+    "proportion": Limits(
+        "a proportion is compared by ranks and expected scores only",
+        METHOD_MEAN,
+        METHOD_LARGEST,
+        METHOD_CORRELATION,
+        ranks_may_do=True,
+    ),
+}
