@@ -53,9 +53,14 @@ def conclude(states: dict[str, EngineState], mirt_problem: str) -> int:
     """Print what is there and what is not; return the exit status."""
     missing = [state for state in states.values() if not state.available]
     say(f"ready:   {', '.join(name for name, state in states.items() if state.available)}")
+    by_remedy: dict[str, list[EngineState]] = {}
     for state in missing:
-        say(f"MISSING: {state.engine}. {state.problem}")
-        say(f"         {mirt_problem if state.engine == 'mirt' and mirt_problem else state.remedy}")
+        by_remedy.setdefault(mirt_problem if state.engine == "mirt" and mirt_problem else state.remedy, []).append(
+            state
+        )
+    for remedy, alike in by_remedy.items():
+        say(f"MISSING: {', '.join(state.engine for state in alike)}. {alike[0].problem}")
+        say(f"         {remedy}")
     if any(state.engine == "r" for state in missing) and not debian.can_use_apt():
         say(f"         On Debian or Ubuntu: {debian.by_hand()}")
     if missing:
