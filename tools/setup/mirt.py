@@ -98,12 +98,12 @@ def _answers(rscript: str, url: str) -> bool:
         done = subprocess.run(
             [rscript, "-e", code, url], stdin=subprocess.DEVNULL, capture_output=True, timeout=REPOSITORY_LIMIT
         )
-        reached = done.returncode == 0
+        problem = "could not be reached" if done.returncode else ""
     except subprocess.TimeoutExpired:
-        reached = False
-    if not reached:
-        say(f"  the R repository {url} gave no answer within {REPOSITORY_LIMIT} s")
-    return reached
+        problem = f"did not answer within {REPOSITORY_LIMIT} s"
+    if problem:
+        say(f"  the R repository {url} {problem}")
+    return not problem
 
 
 def gap(output: str) -> list[str]:
