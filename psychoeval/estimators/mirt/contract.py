@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import EngineFailedError, ModelError
+from psychoeval.estimators.mirt.curvature import correct_lognormal_curvature
 from psychoeval.estimators.mirt.design import Design
 from psychoeval.estimators.mirt.settings import ScoringMethod
-from psychoeval.estimators.mirt.syntax import fixed_guessing, item_type, model_syntax, variance_prior
+from psychoeval.estimators.mirt.syntax import fixed_guessing, item_type, model_syntax, slope_prior, variance_prior
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import ItemParameters, ItemStatus
 from psychoeval.irt.quadrature import Grid, normal_grid
@@ -124,10 +125,12 @@ def check_reply(reply: Reply, engine: str = "mirt") -> None:
 def read_answer(reply: Reply, design: Design, model: ItemModel, settings: JobSettings) -> Answer:
     """Return what a reply without error means."""
     first = design.first_columns
-    a, d, g = (np.asarray(reply[name])[first] for name in ("a", "d", "g"))
-    sd = float(np.sqrt(reply["variance"][0]))
-    covariance, reason = _covariance(reply, settings)
+    a, d, g = (_numbers(reply, name)[first] for name in ("a", "d", "g"))
+    sd = float(np.sqrt(_numbers(reply, "variance")[0]))
     parameters = _Parameters.of(reply, design, a=a, g=g, sd=sd, one_pl=model.name == "1PL")
+    covariance, reason = _covariance(reply, settings)
+    if covariance is not None:
+        covariance = _corrected(covariance, parameters, a, sd, model)
     rescaled = sd if model.name == "1PL" else 1.0
     a = a * rescaled
     latent = LatentDistribution(sd=sd / rescaled, sd_standard_error=_sd_error(covariance, parameters, model))
@@ -150,6 +153,13 @@ def read_answer(reply: Reply, design: Design, model: ItemModel, settings: JobSet
     )
 
 
+def _numbers(reply: Reply, name: str) -> FloatArray:
+    # R's NA is a signaling NaN, at which arithmetic complains.
+    values = np.array(reply[name], dtype=np.float64)
+    values[np.isnan(values)] = np.nan
+    return values
+
+
 def _in_place(values: FloatArray, positions: NDArray[np.intp], n: int) -> FloatArray:
     out = np.full((n, *values.shape[1:]), np.nan)
     out[positions] = values
@@ -169,10 +179,21 @@ def _covariance(reply: Reply, settings: JobSettings) -> tuple[FloatArray | None,
     if reply.get("covariance") is None:
         return None, "mirt gave no covariance of its parameters."
     p = len(reply["covariance_names"])
-    covariance = np.asarray(reply["covariance"], dtype=np.float64).reshape(p, p)
+    covariance = _numbers(reply, "covariance").reshape(p, p)
     if not np.isfinite(covariance).all():
         return None, "mirt could not invert its information matrix."
     return covariance, ""
+
+
+def _corrected(
+    covariance: FloatArray, parameters: _Parameters, a: FloatArray, sd: float, model: ItemModel
+) -> FloatArray:
+    slope, variance = slope_prior(model), variance_prior(model)
+    if variance is not None:
+        return correct_lognormal_curvature(covariance, np.array([parameters.group]), np.array([sd**2]), variance)
+    if slope is not None and model.name in ("2PL", "3PL"):
+        return correct_lognormal_curvature(covariance, parameters.position[:, 0], a, slope)
+    return covariance
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +266,7 @@ def _starts(reply: Reply, design: Design, model: ItemModel) -> tuple[FloatArray 
     if reply.get("start_d") is None:
         return None, None
     n, first = design.responses.n_items, design.first_columns
-    a, d = np.asarray(reply["start_a"])[first], np.asarray(reply["start_d"])[first]
+    a, d = _numbers(reply, "start_a")[first], _numbers(reply, "start_d")[first]
     intercepts = _in_place(d, design.items, n)
     if model.name == "Rasch":
         return None, intercepts
@@ -257,7 +278,7 @@ def _starts(reply: Reply, design: Design, model: ItemModel) -> tuple[FloatArray 
 def _abilities(reply: Reply, n: int) -> tuple[FloatArray, FloatArray]:
     if reply.get("ability") is None:
         return np.full(n, np.nan), np.full(n, np.nan)
-    ability, error = np.asarray(reply["ability"]), np.asarray(reply["ability_error"])
+    ability, error = _numbers(reply, "ability"), _numbers(reply, "ability_error")
     if len(ability) != n:
         raise EngineFailedError(
             f"mirt gave {len(ability)} abilities for {n} persons.", "Please report this with the data."

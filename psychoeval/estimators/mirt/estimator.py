@@ -206,12 +206,12 @@ def _job_settings(estimator: _Estimator, method: _Method) -> JobSettings:
 def _describe(estimator: _Estimator, method: _Method, responses: Responses | None, model: ItemModel | None) -> str:
     if responses is None or model is None:
         return repr(estimator)
-    checked = check_model(model, estimator.name)
+    checked = check_model(model, estimator.name, estimator.standard_errors)
     return r_script(make_design(responses, checked), checked, _job_settings(estimator, method))
 
 
 def _fit(estimator: _Estimator, method: _Method, responses: Responses, model: ItemModel | None) -> FitResult:
-    checked = check_model(model, estimator.name)
+    checked = check_model(model, estimator.name, estimator.standard_errors)
     design = make_design(responses, checked)
     settings = _job_settings(estimator, method)
     job = make_job(design, checked, settings)

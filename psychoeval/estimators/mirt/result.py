@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from psychoeval.estimators.mirt.contract import Answer, JobSettings, read_answer
 from psychoeval.estimators.mirt.design import Design
 from psychoeval.estimators.mirt.scores import make_abilities, orient
-from psychoeval.estimators.mirt.syntax import prior_without_effect
+from psychoeval.estimators.mirt.syntax import prior_without_effect, slope_prior, variance_prior
 from psychoeval.irt.models import ItemModel
 from psychoeval.rbridge.protocol import Reply
 from psychoeval.results.checks import judge_marginal_fit
@@ -50,7 +50,7 @@ def make_result(
         penalised=model.is_penalised,
     )
     convergence = _convergence(settings, reply).judged(
-        judgement.failures, (*judgement.warnings, *_remarks(reply, answer, design, model), *remarks)
+        judgement.failures, (*judgement.warnings, *_remarks(reply, settings, answer, design, model), *remarks)
     )
     provenance = Provenance(
         engine="r",
@@ -58,7 +58,7 @@ def make_result(
         bridge=bridge,
         seed=settings.seed,
         call=reply["call"][0],
-        details={**judgement.details, **_details(reply, design), "flipped": flipped},
+        details={**judgement.details, **_details(reply, settings, design, model), "flipped": flipped},
     )
     return FitResult(
         name,
@@ -85,8 +85,14 @@ def _convergence(settings: JobSettings, reply: Reply) -> Convergence:
     )
 
 
-def _remarks(reply: Reply, answer: Answer, design: Design, model: ItemModel) -> list[str]:
+def _remarks(reply: Reply, settings: JobSettings, answer: Answer, design: Design, model: ItemModel) -> list[str]:
     remarks = [prior_without_effect(model)]
+    if not reply["converged"][0]:
+        remarks.append(
+            f"mirt stopped at its limit of {settings.max_iterations} cycles, before the largest change of a parameter "
+            f"fell below {settings.tolerance:g}. Allow more (max_iterations=), or hold the items by priors "
+            "(priors='weak')."
+        )
     people = f"{design.responses.person_label}s"
     if model.guessing == "free" and len(design.persons) < FREE_GUESSING_MIN_PERSONS:
         remarks.append(
@@ -105,7 +111,7 @@ def _remarks(reply: Reply, answer: Answer, design: Design, model: ItemModel) -> 
     return [r for r in remarks if r]
 
 
-def _details(reply: Reply, design: Design) -> dict[str, Any]:
+def _details(reply: Reply, settings: JobSettings, design: Design, model: ItemModel) -> dict[str, Any]:
     details: dict[str, Any] = {
         "engine_fit_seconds": float(reply["fit_seconds"][0]),
         "engine_scoring_seconds": float(reply["scoring_seconds"][0]),
@@ -115,6 +121,9 @@ def _details(reply: Reply, design: Design) -> dict[str, Any]:
         "persons_given": len(design.persons),
         "log_prior": float(reply["log_prior"][0]),
     }
+    prior = variance_prior(model) or slope_prior(model)
+    if settings.se_type is not None and prior is not None and model.name != "Rasch":
+        details["slope_prior_curvature_corrected"] = True
     if reply.get("condition_number") is not None:
         details["condition_number"] = float(reply["condition_number"][0])
     return details

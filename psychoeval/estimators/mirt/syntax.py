@@ -7,17 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from psychoeval.errors import ModelError
+from psychoeval.estimators.mirt.curvature import CORRECTED
 from psychoeval.estimators.mirt.design import Design
 from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal
 
 
-def check_model(model: ItemModel | None, estimator: str) -> ItemModel:
-    """Return the model, if mirt can fit it.
+def check_model(model: ItemModel | None, estimator: str, standard_errors: str) -> ItemModel:
+    """Return the model, if mirt can fit it and give these standard errors.
 
     Raises
     ------
     ModelError
-        If there is none, or it has a prior that mirt lacks.
+        If there is none, or it has a prior that mirt lacks or computes wrongly.
     """
     if model is None:
         raise ModelError(f"{estimator} needs a model.", "Give an ItemModel, such as ItemModel('2PL').")
@@ -25,6 +26,20 @@ def check_model(model: ItemModel | None, estimator: str) -> ItemModel:
         raise ModelError(
             f"{estimator} cannot take the prior on the difficulty b: mirt has priors on the intercept d = -a b.",
             "Give a prior on the intercept, such as priors='weak', or use an estimator that takes this one ('map').",
+        )
+    if isinstance(model.guessing, Beta):
+        # mirt 1.48 differentiates its `expbeta` by g where its parameter is logit g: what it returns is no maximum
+        # (600 x 15, Beta(5, 17): gradient of the likelihood 3 to 11 times that of the prior, some of the same sign).
+        raise ModelError(
+            f"{estimator} cannot take a beta prior on guessing: mirt computes its derivative on the wrong scale and "
+            "stops where there is no maximum.",
+            "Give a normal prior on logit c, LogitNormal(mean, sd); LogitNormal(-1.1, 0.5) is the 3PL's default.",
+        )
+    if slope_prior(model) is not None and model.name != "Rasch" and standard_errors not in CORRECTED:
+        raise ModelError(
+            f"{estimator} has no {standard_errors!r} standard errors under a prior on slopes: mirt's are wrong there, "
+            "and only those of other kinds can be put right.",
+            f"Choose standard_errors from {', '.join(CORRECTED)}.",
         )
     return model
 
@@ -114,11 +129,8 @@ def _priors(model: ItemModel, where: Sequence[str]) -> list[str]:
         out.append(f"({at}, a1, lnorm, {_number(slope.meanlog)}, {_number(slope.sdlog)})")
     if model.priors is not None and model.priors.intercept is not None:
         out.append(f"({at}, d, norm, {_number(model.priors.intercept.mean)}, {_number(model.priors.intercept.sd)})")
-    match model.guessing:
-        case LogitNormal(mean, sd):
-            out.append(f"({at}, g, norm, {_number(mean)}, {_number(sd)})")
-        case Beta(alpha, beta):
-            out.append(f"({at}, g, expbeta, {_number(alpha)}, {_number(beta)})")
+    if isinstance(model.guessing, LogitNormal):
+        out.append(f"({at}, g, norm, {_number(model.guessing.mean)}, {_number(model.guessing.sd)})")
     return out
 
 
