@@ -58,8 +58,9 @@ REGISTRY: Final[dict[str, Entry]] = {
     ),
     "additive": Entry(
         "psychoeval.estimators.native.additive:Additive", "numpy", (), ("binary", "counts"),
-        _SCORES, "none", "frequentist",
-        "score = system + item by least squares over the observed cells",
+        _SCORES | {"item_statistics"}, "none", "frequentist",
+        "score = system + item by least squares over the observed cells; intervals too narrow where cells are missing "
+        "by difficulty",
     ),
     "ctt": Entry(
         "psychoeval.estimators.native.ctt:CTT", "numpy", (), ("binary", "counts"),

@@ -25,6 +25,9 @@ SPARSE_DENSITY = 0.1
 #: Cells whose leverage is nearer to 1 than this have no residual of their own: they take the pooled variance.
 SATURATED = 1e-8
 
+#: A residual variance of a 0-to-1 score at or below this is rounding.
+EXACT = 1e-20
+
 #: Above this many persons their N x N covariance is not kept.
 COVARIANCE_MAX = 2000
 
@@ -40,9 +43,10 @@ class AdditiveFit:
     item_score : (J,) array
         Item effect plus mean person effect: the expected score of all persons.
     variance : (N,) array
-        Of `score`, heteroskedastic (HC2); NaN without residual degrees of freedom.
+        Of `score`, heteroskedastic (HC2); NaN where there are no residuals to tell it from: no degrees of freedom, or
+        every cell fits exactly.
     covariance : (N, N) array, optional
-        Of `score`; None above 2000 persons.
+        Of `score`; None above 2000 persons, or where the variance is unknown.
     residual_variance : float
         Of a single trial, sum w e^2 / degrees of freedom.
     degrees_of_freedom : int
@@ -82,7 +86,8 @@ class _Design:
 
     def blocks(self) -> Iterator[_Cells]:
         n, m = self.trials.shape
-        step = max(1, BLOCK_CELLS // n)
+        # Each block of a sparse design costs an n x n product whatever its width: take fewer, wider ones.
+        step = max(1, BLOCK_CELLS * (4 if self.sparse else 1) // n)
         for start in range(0, m, step):
             part = slice(start, min(start + step, m))
             trials = self.trials[:, part]
@@ -138,14 +143,13 @@ def fit_additive(successes: CountArray, trials: CountArray) -> AdditiveFit:
     solution = _Solution(inverse, r, c, *_residual_variance(design, r, c))
     sums = _sums(design, solution)
     variance, covariance = (_larger if swap else _smaller)(design, solution, sums)
-    if solution.degrees_of_freedom < 1:
-        variance, covariance = np.full(n, np.nan), None
     row_score, column_score = r + c.mean(), c
+    known = solution.residual_variance > EXACT
     return AdditiveFit(
         column_score if swap else row_score,
         row_score if swap else column_score,
-        variance,
-        covariance if n <= COVARIANCE_MAX else None,
+        variance if known else np.full(n, np.nan),
+        covariance if known and n <= COVARIANCE_MAX else None,
         solution.residual_variance,
         solution.degrees_of_freedom,
         _ratio(sums.dispersion),
@@ -168,13 +172,15 @@ def _fit_complete(successes: CountArray, trials: CountArray) -> AdditiveFit:
         binomial += float((scores * (1 - scores)).sum()) * k / max(k - 1, 1)
     freedom = (n - 1) * (m - 1)
     left = freedom / (n * m)
-    variance = squares / (left * m**2) if freedom else np.full(n, np.nan)
+    residual_variance = k * float(squares.sum()) / freedom if freedom else float("nan")
+    known = residual_variance > EXACT
+    variance = squares / (left * m**2) if known else np.full(n, np.nan)
     return AdditiveFit(
         row,
         column,
         variance,
-        np.diag(variance) if freedom and n <= COVARIANCE_MAX else None,
-        k * float(squares.sum()) / freedom if freedom else float("nan"),
+        np.diag(variance) if known and n <= COVARIANCE_MAX else None,
+        residual_variance,
         freedom,
         _ratio(np.array([k * squares.sum() / left, binomial])) if k > 1 and freedom else float("nan"),
     )
@@ -245,7 +251,7 @@ def _weigh(design: _Design, solution: _Solution) -> Iterator[_Weighed]:
         total = design.columns[cells.columns]
         d = cells.w / total[cells.j]
         share = design.matrix(d, cells)
-        spread = inverse @ share
+        spread = (share.T @ inverse).T  # P D; P is symmetric
         at = spread[cells.i, cells.j]
         own = np.bincount(cells.j, d * at, total.size) + 1 / total
         left = 1 - cells.w * (inverse[cells.i, cells.i] - 2 * at + own[cells.j])
@@ -262,9 +268,9 @@ def _sums(design: _Design, solution: _Solution) -> _Sums:
     for block in _weigh(design, solution):
         cells, total = block.cells, block.total
         column = block.by_column[cells.j]
-        cross = _dense(design.matrix(block.omega, cells) @ block.share.T)
+        # Omega_r - omega D' - D omega' + D Omega_c D', the last shared between the two before it.
+        cross = _dense(design.matrix(block.omega - block.d * column / 2, cells) @ block.share.T)
         meat += np.diag(np.bincount(cells.i, block.omega, n)) - cross - cross.T
-        meat += _dense(design.matrix(block.d * column, cells) @ block.share.T)
         share += np.bincount(cells.i, block.d, n) / m
         with_mean += np.bincount(cells.i, (block.omega - block.d * column) / (m * total[cells.j]), n)
         mean_variance += float((block.by_column / (m * total) ** 2).sum())
@@ -277,9 +283,10 @@ def _sums(design: _Design, solution: _Solution) -> _Sums:
 
 def _smaller(design: _Design, solution: _Solution, sums: _Sums) -> tuple[FloatArray, FloatArray | None]:
     """Covariance of r + mean(c), where mean(c) = mean(b_c / C) - r' (mean column of D)."""
-    turn = np.eye(sums.share.size) - sums.share
-    common = turn @ sums.with_mean
-    covariance = turn @ sums.covariance @ turn.T + common[:, None] + common + sums.mean_variance
+    # (I - 1 d') V (I - 1 d')' and the cross terms, as rank-one changes of V.
+    d, v = sums.share, sums.covariance
+    common = sums.with_mean - d @ sums.with_mean - v @ d
+    covariance = v + common[:, None] + common + (sums.mean_variance + d @ v @ d)
     return np.diag(covariance).copy(), covariance
 
 

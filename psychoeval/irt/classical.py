@@ -45,6 +45,7 @@ class Reliability(NamedTuple):
     n: int
     mean_variance: float
     mean_covariance: float
+    pairs_left_out: int = 0
 
     @property
     def error_variance(self) -> float:
@@ -212,8 +213,9 @@ def alpha_complete(successes: CountArray, trials: CountArray) -> Reliability:
 def alpha_pairwise(successes: CountArray, trials: CountArray) -> Reliability:
     """Return alpha from pairwise covariances: each pair of items over the persons who took both.
 
-    k/(k - 1) (1 - sum of variances / sum of all covariances). NaN above 4000 items, or where two items have fewer than
-    two persons in common.
+    k/(k - 1) (1 - sum of variances / sum of all covariances), where pairs with fewer than two persons in common count
+    with the mean covariance of the others (`Reliability.pairs_left_out` of them). NaN above 4000 items, or without a
+    pair, or where an item was seen by fewer than two persons.
 
     Parameters
     ----------
@@ -230,10 +232,15 @@ def alpha_pairwise(successes: CountArray, trials: CountArray) -> Reliability:
         x, m = np.where(seen, scores - center, 0.0), seen.astype(float)
         sums += np.stack((x.T @ x, x.T @ m, m.T @ m))
     products, score, common = sums
-    if common.min() < 2:
+    known = common >= 2
+    known_pairs = int(known.sum() - np.trace(known))
+    if known_pairs == 0 or not np.diag(known).all():
         return nothing
-    covariance = (products - score * score.T / common) / (common - 1)
-    return _alpha(float(np.trace(covariance)), float(covariance.sum()), k, n)
+    covariance = (products - score * score.T / np.maximum(common, 1)) / np.maximum(common - 1, 1)
+    variances = float(np.trace(covariance))
+    off_diagonal = float(covariance.sum(where=known) - variances) / known_pairs * k * (k - 1)
+    missing = (k * (k - 1) - known_pairs) // 2
+    return _alpha(variances, variances + off_diagonal, k, n)._replace(pairs_left_out=missing)
 
 
 def _alpha(sum_of_variances: float, variance_of_total: float, k: int, n: int) -> Reliability:

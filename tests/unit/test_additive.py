@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from psychoeval.errors import DisconnectedDataError
+from psychoeval.errors import DataError, DisconnectedDataError
 from psychoeval.estimators.native.additive import Additive
 from psychoeval.estimators.native.simple_average import SimpleAverage
 from psychoeval.irt import additive
@@ -175,6 +175,11 @@ def test_ranks_hold_where_the_strong_saw_the_hard_items() -> None:
     assert adjusted > 0.98
 
 
+def test_no_responses_are_refused() -> None:
+    with pytest.raises(DataError, match="No cell was administered"):
+        Additive().fit(Responses.from_array([[NAN, NAN]]))
+
+
 def test_disconnected_data_are_refused() -> None:
     with pytest.raises(DisconnectedDataError):
         Additive().fit(Responses.from_array([[1, 0, NAN, NAN], [NAN, NAN, 1, 0]]))
@@ -195,13 +200,13 @@ def test_empty_rows_and_columns_stay_in_place_and_constant_items_count() -> None
     assert np.isnan(fit.item_statistics.proportion_correct[2])
 
 
-@pytest.mark.parametrize("x", [[[1, 0, 1]], [[1], [0], [1]], [[1, 0, NAN], [NAN, 1, 1]]])
+@pytest.mark.parametrize("x", [[[1, 0, 1]], [[1], [0], [1]], [[1, 0, NAN], [NAN, 1, 1]], [[1, 1], [1, 1], [1, NAN]]])
 def test_no_residuals_no_errors(x: list[list[float]]) -> None:
     fit = Additive().fit(Responses.from_array(x))
     assert fit.abilities is not None
     assert np.isfinite(fit.abilities.estimate).all()
     assert np.isnan(fit.abilities.standard_error).all()  # type: ignore[arg-type]
-    assert "standard errors are unknown" in fit.convergence.warnings[0]
+    assert "standard errors are unknown, because the fit leaves no residuals" in fit.convergence.warnings[0]
 
 
 def test_scores_beyond_the_scale_are_said() -> None:

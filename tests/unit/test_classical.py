@@ -159,6 +159,21 @@ def test_alpha_pairwise_against_pandas(monkeypatch: pytest.MonkeyPatch, block: i
     assert alpha_pairwise(s, t).alpha == pytest.approx(6 / 5 * (1 - np.trace(c) / c.sum()), abs=1e-12)
 
 
+def test_pairs_never_taken_together_count_with_the_mean_covariance_of_the_others() -> None:
+    s, t = draw(6, 60, 5, 1, 1.0)
+    t[:30, 0] = s[:30, 0] = 0
+    t[30:, 1] = s[30:, 1] = 0
+    import pandas as pd
+
+    c = pd.DataFrame(scores(s, t)).cov().to_numpy()
+    pairs = c[np.triu_indices(5, 1)]
+    v, between = np.trace(c) / 5, np.nanmean(pairs)
+    assert np.isnan(pairs).sum() == 1
+    got = alpha_pairwise(s, t)
+    assert got.pairs_left_out == 1
+    assert got.alpha == pytest.approx(5 * between / (v + 4 * between))
+
+
 def test_alpha_where_it_is_not_defined() -> None:
     one = np.ones((5, 3), dtype=np.uint8)
     assert np.isnan(alpha_complete(one, one).alpha)

@@ -102,6 +102,15 @@ def test_two_items_and_one_item() -> None:
     assert "not defined for 1 item." in one.convergence.warnings[0]
 
 
+def test_no_error_where_items_agree_and_unknown_error_where_nothing_varies() -> None:
+    agree = CTT().fit(Responses.from_array([[1, 1], [0, 0], [1, 1]])).abilities
+    nothing = CTT().fit(Responses.from_array([[1, 1], [1, 1], [1, 1]])).abilities
+    assert agree is not None
+    assert nothing is not None
+    assert agree.standard_error == pytest.approx([0, 0, 0])
+    assert np.isnan(nothing.standard_error).all()  # type: ignore[arg-type]
+
+
 def test_equal_totals_are_the_reason_for_no_alpha() -> None:
     fit = CTT().fit(Responses.from_array([[1, 0], [0, 1], [1, 0]]))
     assert "all total scores are equal" in fit.convergence.warnings[0]

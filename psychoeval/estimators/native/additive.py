@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from psychoeval.errors import DataError
 from psychoeval.irt.additive import AdditiveFit, fit_additive
 from psychoeval.irt.classical import BoolArray, FloatArray
 from psychoeval.irt.models import ItemModel
@@ -29,9 +30,10 @@ class Additive:
     A person's estimate is the expected score on all items that anybody saw, on the proportion scale and not cut at 0
     and 1. Constant items stay: they shift every estimate alike. Standard errors hold the items fixed and let
     every cell have its own variance (`psychoeval.irt.additive.fit_additive`). They count departures from
-    additivity as error: too wide on complete data with many trials a cell, about right where cells are missing at
-    random, too narrow where they are missing by difficulty and trials are many, since the departures then bias the
-    estimate.
+    additivity as error, which bias the estimate where cells are missing by difficulty. Coverage of the 95 %
+    intervals measured in 2PL worlds (benchmarks/coverage_proportions.py): complete data .93-.98, cells missing at
+    random .91-.96 (lowest with 10 items a person), each system near its own level .92 with one trial a cell, .81 with
+    ten or a hundred.
     """
 
     name: ClassVar[str] = "additive"
@@ -46,9 +48,13 @@ class Additive:
 
         Raises
         ------
+        DataError
+            If there is no response at all.
         DisconnectedDataError
             If persons fall into groups that share no item: their effects have no common origin.
         """
+        if responses.n_observed == 0:
+            raise DataError("No cell was administered, so there is nothing to fit.", "Check how missing cells were read.")
         require_connected(responses)
         persons: BoolArray = np.asarray(responses.trials.any(axis=1))
         items: BoolArray = np.asarray(responses.trials.any(axis=0))
@@ -100,11 +106,13 @@ def _spread(values: FloatArray, keep: BoolArray) -> FloatArray:
 
 def _warnings(found: AdditiveFit, who: str) -> tuple[str, ...]:
     notes: list[str] = []
-    if found.degrees_of_freedom < 1:
-        notes.append(
-            f"There are no more observed cells than {who}s and items need: the fit leaves no residuals, so standard "
-            "errors are unknown."
+    if np.isnan(found.variance).all():
+        reason = (
+            f"there are no more observed cells than {who}s and items need"
+            if found.degrees_of_freedom < 1
+            else "every cell is fitted exactly"
         )
+        notes.append(f"The standard errors are unknown, because the fit leaves no residuals: {reason}.")
     outside = int(np.count_nonzero((found.score < 0) | (found.score > 1)))
     if outside:
         notes.append(

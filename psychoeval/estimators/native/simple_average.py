@@ -24,6 +24,10 @@ class SimpleAverage:
     The standard error takes the item as the unit, s / sqrt(n) with s^2 over n - 1, and the items as a sample of
     items like them, answered independently (no passages or families); intervals are Wilson's. See
     `psychoeval.irt.classical.mean_error` for scores without spread.
+
+    Coverage of the 95 % intervals measured in 2PL worlds (benchmarks/coverage_proportions.py), for the score on all
+    items like these: .94-.96 from 10 items of one trial or 20 of ten, .82-.88 with 5 to 10 items of a hundred trials,
+    and down to .53 where systems saw items near their own level.
     """
 
     name: ClassVar[str] = "simple-average"
