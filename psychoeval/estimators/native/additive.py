@@ -54,7 +54,9 @@ class Additive:
             If persons fall into groups that share no item: their effects have no common origin.
         """
         if responses.n_observed == 0:
-            raise DataError("No cell was administered, so there is nothing to fit.", "Check how missing cells were read.")
+            raise DataError(
+                "No cell was administered, so there is nothing to fit.", "Check how missing cells were read."
+            )
         require_connected(responses)
         persons: BoolArray = np.asarray(responses.trials.any(axis=1))
         items: BoolArray = np.asarray(responses.trials.any(axis=0))
