@@ -45,7 +45,7 @@ def responses_from_array(
         return f"{person_label} {shorten(ids[i])!r}, item {shorten(names[k])!r} (row {i + 1}, column {k + 1})"
 
     number: int | CountArray
-    if trials is None or np.ndim(trials) == 0:
+    if is_single(trials):
         number = check_trials(trials)
         coder = CellCoder(number, coding)
     else:
@@ -72,6 +72,12 @@ def check_missing(missing: str) -> None:
     """Refuse anything but the two ways with missing cells."""
     if missing not in ("missing", "wrong"):
         raise SettingsError(f"missing={missing!r} is unknown.", 'Give "missing" or "wrong".')
+
+
+def is_single(trials: Any) -> bool:
+    """Return whether `trials` is one number, or nothing, for all cells."""
+    many = hasattr(trials, "__len__") and not isinstance(trials, (str, bytes))
+    return not many or getattr(trials, "ndim", 1) == 0
 
 
 def check_trials(trials: Any) -> int:

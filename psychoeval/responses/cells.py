@@ -178,7 +178,8 @@ def as_number(value: Any) -> float | int | None:
     if isinstance(value, (bytes, np.bytes_)):
         value = value.decode("latin-1")
     if isinstance(value, str):
-        return float(value) if _NUMBER.fullmatch(value.strip()) else None
+        text = value.strip()
+        return float(text) if _NUMBER.fullmatch(text) else None
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, int):

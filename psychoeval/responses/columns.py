@@ -183,6 +183,15 @@ def align_covariates(
     return table.iloc[[position[text] for text in ids]].reset_index(drop=True)
 
 
+def _same(a: Any, b: Any) -> bool:
+    if is_missing(a) or is_missing(b):
+        return is_missing(a) and is_missing(b)
+    try:
+        return bool(a == b)
+    except (TypeError, ValueError):  # arrays
+        return False
+
+
 def constant_within(
     table: Table, column: int, groups: Sequence[int], ids: tuple[str, ...], values: list[Any], what: str
 ) -> list[Any]:
@@ -199,7 +208,7 @@ def constant_within(
         start = first[group]
         if start is None:
             found[group], first[group] = value, row
-        elif value != found[group] and not (is_missing(value) and is_missing(found[group])):
+        elif not _same(value, found[group]):
             raise DataError(
                 f"{at(table)}{what} {shorten(ids[group])!r} has two values of {table.names[column]!r}: "
                 f"{found[group]!r} ({table.where(start)}) and {value!r} ({table.where(row)}).",

@@ -26,7 +26,12 @@ def smallest_dtype(largest: int) -> np.dtype[np.unsignedinteger[Any]]:
 
 def is_missing(value: object) -> bool:
     """Return whether `value` is None, NaN, NaT or pandas.NA; pandas is not imported for it."""
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # an array
+        return False
 
 
 def check_ids(
@@ -247,7 +252,8 @@ class Responses:
         missing : {"missing", "wrong"}
             ``"wrong"`` counts missing cells as failures; the choice is recorded in `notes`.
         **labels
-            `persons`, `items`, `person_label`, `name`, `source` of `Responses`.
+            `persons`, `items`, `person_label`, `name`, `source` of `Responses`, and `coding`: what further values
+            stand for, as in ``{"C": 1, "I": 0, "error": None}``.
 
         Raises
         ------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from psychoeval.errors import DataError
-from psychoeval.responses.arrays import Missing, check_missing, check_trials, finish_counts
+from psychoeval.responses.arrays import Missing, check_missing, check_trials, finish_counts, is_single
 from psychoeval.responses.cells import MAX_COUNT, MISSING, CellCoder, Coding, as_number, listing, shorten
 from psychoeval.responses.columns import (
     PERSON_NAMES,
@@ -54,7 +54,7 @@ def wide_responses(
     items_at = [j for j in range(len(table.names)) if j not in others]
     if not items_at:
         raise DataError(f"{at(table)}there is no item column.", "A wide table has one column for each item.")
-    scalar = trials is None or not (hasattr(trials, "keys") or hasattr(trials, "to_pandas") or np.ndim(trials))
+    scalar = is_single(trials)
     coder = CellCoder(check_trials(trials) if scalar else MAX_COUNT, coding)
     found, codes = table.wide(others, items_at, coder)
     given: Sequence[object] = found[0] if column is not None else [f"{label}-{i + 1}" for i in range(len(codes))]

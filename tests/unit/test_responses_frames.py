@@ -225,6 +225,12 @@ def test_long_covariates() -> None:
     assert r.persons is not None
     assert r.items is not None
     assert (r.persons["org"].tolist(), r.items["topic"].tolist()) == (["x", "y"], ["m", "n"])
+    for missing in (None, NAN, pd.NA, pd.NaT):
+        blank = from_long({**table, "org": [missing, "y", missing]}, persons=["org"])
+        assert blank.persons is not None
+        assert blank.persons["org"].isna().tolist() == [True, False]
+        with pytest.raises(DataError, match="system 'A' has two values of 'org'"):
+            from_long({**table, "org": [missing, "y", "x"]}, persons=["org"])
     with pytest.raises(DataError, match=r"system 'A' has two values of 'org': 'x' \(row 1\) and 'z' \(row 3\)"):
         from_long({**table, "org": ["x", "y", "z"]}, persons=["org"])
 

@@ -68,6 +68,7 @@ def test_every_spelling_of_missing(cell: Any) -> None:
         ("94.2/92.3", "'94.2/92.3', not a number"),
         ("1_0", "not a number"),
         ("１", "not a number"),
+        ("\x1c2", "more than one success in one trial"),
         ("None", "not a number"),
         ("<NA>", "not a number"),
         (1 + 1j, "not a number"),
@@ -169,6 +170,11 @@ def test_masked_cells_are_missing_whatever_is_behind_the_mask() -> None:
 def test_no_matrix(cells: Any, told: str) -> None:
     with pytest.raises(DataError, match=told):
         Responses.from_array(cells)
+
+
+def test_ragged_trials() -> None:
+    with pytest.raises(DataError, match="trials is not a matrix"):
+        Responses.from_array([[1, 0]], trials=[[1, [1, 2]]])
 
 
 def test_sparse_matrices_cannot_tell_wrong_from_missing() -> None:
