@@ -21,7 +21,9 @@ HIGHLIGHTS = 6
 LEAD = 0.45
 
 
-def rank_bump(fits: Sequence[FitResult], *, noun: str = "person", limit: int = 40) -> Figure:
+def rank_bump(
+    fits: Sequence[FitResult], *, names: Sequence[str] | None = None, noun: str = "person", limit: int = 40
+) -> Figure:
     """Draw each person's rank in every fit, 1 the best, ties at their mean rank.
 
     Ranks need no common scale, so logits and proportions stand side by side. The rows whose rank moves most among
@@ -30,6 +32,8 @@ def rank_bump(fits: Sequence[FitResult], *, noun: str = "person", limit: int = 4
     Parameters
     ----------
     fits : sequence of FitResult
+    names : sequence of str, optional
+        What to call the fits; by default their labels.
     noun : {"person", "system"}
     limit : int
         Most rows drawn; the rule by which they are chosen is written under the figure.
@@ -52,11 +56,11 @@ def rank_bump(fits: Sequence[FitResult], *, noun: str = "person", limit: int = 4
     marked = [int(m) for m in np.argsort(-moved, kind="stable")[:HIGHLIGHTS] if moved[m] > 0]
     figure = canvas.new_figure(7.4, 2.1 + 0.2 * chosen.rows.size)
     ax = figure.subplots()
-    shown = dict(zip((id(f) for f in fits), canvas.looks(fits), strict=True))
+    shown = canvas.looks(fits, names)
     _columns(ax, [shown[id(f)] for f in table.fits])
     _lines(ax, ranked, marked, table.believed)
-    names = [canvas.text(table.ids[m], 27) + s for m, s in zip(chosen.rows, chosen.suffixes, strict=True)]
-    _ends(ax, ranked, names)
+    labels = [canvas.text(table.ids[m], 27) + s for m, s in zip(chosen.rows, chosen.suffixes, strict=True)]
+    _ends(ax, ranked, labels)
     canvas.caption(figure, f"{chosen.rule} Ranks count all {len(table.ids)} {noun}s; rank 1 is the best, ties share "
                    f"their mean rank. Colored: the {len(marked)} whose rank moves most among believed fits. "
                    "Hollow on a shaded column: not believed.")  # fmt: skip

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
+from psychoeval.agreement.ranks import ranks as ranks_of
 from psychoeval.errors import NotComparableError
 from psychoeval.results.fit_result import FitResult
 
@@ -93,9 +93,8 @@ def item_term(fits: Sequence[FitResult], term: ItemTerm) -> SideBySide:
 
 
 def ranks(values: FloatArray) -> FloatArray:
-    """Return ranks down each column, 1 the highest, ties at their mean, NaN where there is no value."""
-    rounded = np.round(values, 9)  # equal answers differ in their last bits
-    return np.asarray(rankdata(-rounded, axis=0, nan_policy="omit"), dtype=np.float64)
+    """Return ranks down each column, 1 the highest, ties at their mean rank, NaN where there is no value."""
+    return np.column_stack([ranks_of(column) for column in values.T])
 
 
 def consensus(table: SideBySide) -> FloatArray:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.errors import EngineUnavailableError
+from psychoeval.errors import EngineUnavailableError, NotComparableError
 from psychoeval.results.convergence import ConvergenceStatus
 from psychoeval.results.fit_result import FitResult
 
@@ -45,6 +45,7 @@ STATUS_WORDS: Final[dict[ConvergenceStatus, str]] = {
 class Look:
     """How one fit is drawn: color, marker and line tell it apart together; hollow grey is not believed."""
 
+    name: str
     label: str
     short: str
     color: str
@@ -58,17 +59,32 @@ class Look:
         return self.color if self.believed else "white"
 
 
-def looks(fits: Sequence[FitResult]) -> tuple[Look, ...]:
-    """Return the look of each fit, the same in every picture made from the same fits in the same order."""
-    out = []
-    for k, fit in enumerate(fits):
+def looks(fits: Sequence[FitResult], names: Sequence[str] | None = None) -> dict[int, Look]:
+    """Return the look of each fit by its `id`, the same in every picture made from the same fits in the same order.
+
+    Parameters
+    ----------
+    fits : sequence of FitResult
+    names : sequence of str, optional
+        What to call them; by default their labels.
+
+    Raises
+    ------
+    NotComparableError
+        If there is not one name for each fit.
+    """
+    names = [f.label for f in fits] if names is None else names
+    if len(names) != len(fits):
+        raise NotComparableError(f"There are {len(names)} names for {len(fits)} fits.", "Give one name each.")
+    out = {}
+    for k, (fit, name) in enumerate(zip(fits, names, strict=True)):
         believed = fit.convergence.believed
-        label = fit.label if believed else f"{fit.label} (not believed: {STATUS_WORDS[fit.convergence.status]})"
+        label = name if believed else f"{name} (not believed: {STATUS_WORDS[fit.convergence.status]})"
         color = COLORS[k % len(COLORS)] if believed else GREY
-        short = fit.label if believed else f"{fit.label} (not believed)"
+        short = name if believed else f"{name} (not believed)"
         marker, line = MARKERS[k % len(MARKERS)], LINES[k % len(LINES)]
-        out.append(Look(text(label, 90), text(short, 60), color, marker, line, believed))
-    return tuple(out)
+        out[id(fit)] = Look(text(name, 60), text(label, 90), text(short, 60), color, marker, line, believed)
+    return out
 
 
 def new_figure(width: float, height: float) -> Figure:

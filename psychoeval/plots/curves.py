@@ -37,6 +37,7 @@ def item_curves(
     responses: Responses,
     items: Sequence[str] | None = None,
     *,
+    names: Sequence[str] | None = None,
     limit: int = 6,
 ) -> Figure:
     """Draw P(success | ability) of a few items by every fit, with the data.
@@ -52,6 +53,8 @@ def item_curves(
     responses : Responses
     items : sequence of str, optional
         Ids; by default those of `pick_items`.
+    names : sequence of str, optional
+        What to call the fits; by default their labels.
     limit : int
         Most items picked by default.
 
@@ -76,7 +79,7 @@ def item_curves(
     rows = -(-len(picks) // _COLUMNS)
     figure = canvas.new_figure(7.4, 1.3 + 2.15 * rows)
     axes = figure.subplots(rows, min(_COLUMNS, len(picks)), sharex=True, sharey=True, squeeze=False).ravel()
-    shown = dict(zip((id(f) for f in fits), canvas.looks(fits), strict=True))
+    shown = canvas.looks(fits, names)
     low, high = canvas.span(binned.ability, 0.25)
     grid = np.linspace(low, high, 121)
     for ax, pick in zip(axes, picks, strict=False):
@@ -94,8 +97,8 @@ def item_curves(
         ax.set_ylabel("P(success)", fontsize=8)
     canvas.legend(figure, [shown[id(f)] for f in having], lines=True, markers=False)
     canvas.caption(figure, f"Points: proportion correct of {binned.ability.size} groups of "
-                   f"{responses.person_label}s of like ability by {reference.label}, with 95% Wilson intervals. Because "
-                   "that ability used the item too, points lean a little steeper than a true curve. "
+                   f"{responses.person_label}s of like ability by {shown[id(reference)].name}, with 95% "
+                   "Wilson intervals. Because that ability used the item too, points lean a little steeper than a true curve. "
                    "Grey: not believed.")  # fmt: skip
     return figure
 

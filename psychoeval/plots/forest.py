@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from psychoeval.irt.parameters import Abilities
 from psychoeval.plots import by_id, canvas
-from psychoeval.plots.canvas import Look
+from psychoeval.plots.canvas import FloatArray, Look
 from psychoeval.results.fit_result import FitResult
 
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 _SCALES: Final = {"logit": "ability (logits)", "proportion": "proportion correct"}
 
 
-def ability_forest(fits: Sequence[FitResult], *, noun: str = "person", limit: int = 40) -> Figure:
+def ability_forest(
+    fits: Sequence[FitResult], *, names: Sequence[str] | None = None, noun: str = "person", limit: int = 40
+) -> Figure:
     """Draw abilities with 95% intervals, one row a person, one column of axes a scale.
 
     Logits and proportions never share an axis. Fits that are not believed are hollow and grey and do not set the
@@ -29,6 +31,8 @@ def ability_forest(fits: Sequence[FitResult], *, noun: str = "person", limit: in
     ----------
     fits : sequence of FitResult
         Aligned beforehand where they are to be read against each other.
+    names : sequence of str, optional
+        What to call the fits; by default their labels.
     noun : {"person", "system"}
     limit : int
         Most rows drawn; the rule by which they are chosen is written under the figure.
@@ -50,18 +54,19 @@ def ability_forest(fits: Sequence[FitResult], *, noun: str = "person", limit: in
     per_row = max(sum(_scale(f) == s for f in table.fits) for s in scales)
     height = 1.5 + chosen.rows.size * (0.1 + 0.052 * per_row)
     figure = canvas.new_figure(7.4, height)
-    shown = dict(zip((id(f) for f in fits), canvas.looks(fits), strict=True))
+    shown = canvas.looks(fits, names)
     axes = figure.subplots(1, len(scales), sharey=True, squeeze=False)[0]
     for ax, scale in zip(axes, scales, strict=True):
         columns = [k for k, f in enumerate(table.fits) if _scale(f) == scale]
         _draw(ax, table, columns, chosen.rows, [shown[id(table.fits[k])] for k in columns])
         ax.set_xlabel(_SCALES[scale], fontsize=8)
-    names = [canvas.text(table.ids[m], 36) + s for m, s in zip(chosen.rows, chosen.suffixes, strict=True)]
-    axes[0].set_yticks(np.arange(len(names)), names, parse_math=False)
-    axes[0].set_ylim(len(names) - 0.4, -0.6)
+    labels = [canvas.text(table.ids[m], 36) + s for m, s in zip(chosen.rows, chosen.suffixes, strict=True)]
+    axes[0].set_yticks(np.arange(len(labels)), labels, parse_math=False)
+    axes[0].set_ylim(len(labels) - 0.4, -0.6)
     canvas.legend(figure, [shown[id(f)] for f in table.fits])
-    canvas.caption(figure, f"{chosen.rule} Bars: 95% intervals ({_kinds(table.fits)}). "
-                   "Hollow and grey: not believed. Arrows: beyond the axis, or infinite.")  # fmt: skip
+    canvas.caption(figure, f"{chosen.rule} Bars: 95% intervals ({_kinds(table.fits, shown)}). "
+                   "Hollow and grey: not believed. "
+                   "Bars may run on beyond the axis; arrows: estimates beyond it, or infinite.")  # fmt: skip
     return figure
 
 
@@ -69,12 +74,12 @@ def _scale(fit: FitResult) -> str:
     return "" if fit.abilities is None else fit.abilities.scale
 
 
-def _kinds(fits: Sequence[FitResult]) -> str:
+def _kinds(fits: Sequence[FitResult], shown: Mapping[int, Look]) -> str:
     kinds: dict[str, list[str]] = {}
     for fit in fits:
         if fit.abilities is None:
             continue
-        kinds.setdefault(interval_words(fit.abilities), []).append(fit.label)
+        kinds.setdefault(interval_words(fit.abilities), []).append(shown[id(fit)].name)
     return "; ".join(f"{', '.join(labels)}: {kind}" for kind, labels in kinds.items())
 
 
@@ -86,11 +91,17 @@ def interval_words(abilities: Abilities) -> str:
     return f"{made}, {abilities.uncertainty}"
 
 
+def _within(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    # A few very wide intervals (extreme persons) would squeeze all others: nine in ten ends set the axis.
+    ends = np.concatenate([low.ravel(), high.ravel()])
+    ends = ends[np.isfinite(ends)]
+    return np.concatenate([values.ravel(), np.quantile(ends, [0.05, 0.95]) if ends.size > 40 else ends])
+
+
 def _draw(ax: Axes, table: by_id.SideBySide, columns: Sequence[int], rows: np.ndarray, shown: Sequence[Look]) -> None:
     canvas.style_axes(ax)
     trusted = [k for k in columns if table.fits[k].convergence.believed] or list(columns)
-    within = np.concatenate([part[rows][:, trusted].ravel() for part in (table.values, table.low, table.high)])
-    low, high = canvas.span(within)
+    low, high = canvas.span(_within(*(part[rows][:, trusted] for part in (table.values, table.low, table.high))))
     ax.set_xlim(low, high)
     ax.hlines(np.arange(rows.size) + 0.5, low, high, color="#ececec", linewidth=0.5, zorder=0)
     offsets = (np.arange(len(columns)) - (len(columns) - 1) / 2) * min(0.8 / len(columns), 0.2)

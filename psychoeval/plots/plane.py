@@ -23,7 +23,7 @@ BARS_UP_TO = 40
 RUNAWAY = 10.0
 
 
-def item_plane(fits: Sequence[FitResult]) -> Figure:
+def item_plane(fits: Sequence[FitResult], *, names: Sequence[str] | None = None) -> Figure:
     """Draw every item by difficulty and discrimination, one panel a fit.
 
     Fits with one common slope have no plane and are left out, and named. Classical statistics have a panel of their
@@ -32,6 +32,8 @@ def item_plane(fits: Sequence[FitResult]) -> Figure:
     Parameters
     ----------
     fits : sequence of FitResult
+    names : sequence of str, optional
+        What to call the fits; by default their labels.
 
     Returns
     -------
@@ -46,7 +48,7 @@ def item_plane(fits: Sequence[FitResult]) -> Figure:
     """
     planes = [f for f in fits if _has_plane(f)]
     classical = [f for f in fits if f.item_statistics is not None and not _has_plane(f)]
-    shown = dict(zip((id(f) for f in fits), canvas.looks(fits), strict=True))
+    shown = canvas.looks(fits, names)
     panels = [*planes, *classical]
     if not panels:
         raise NotComparableError("No fit has slopes that differ between items.", "Fit a 2PL, or ctt.")
@@ -67,8 +69,8 @@ def item_plane(fits: Sequence[FitResult]) -> Figure:
         ax.set_visible(False)
     words = "Each point is an item. Items without an estimate (constant, never run) are not drawn. Hollow and grey: not believed."  # noqa: E501
     if outside:
-        words += f" {outside} items lie beyond the axes and are drawn at the edge as triangles."
-    common = [f.label for f in fits if f.item_parameters is not None and not _has_plane(f)]
+        words += f" Beyond the axes, at the edge as triangles: {outside}."
+    common = [shown[id(f)].name for f in fits if f.item_parameters is not None and not _has_plane(f)]
     if common:
         words += f" Without a panel, because all items have one slope: {', '.join(common)}."
     if any(f.item_parameters and f.item_parameters.n_items > BARS_UP_TO for f in planes):

@@ -14,13 +14,21 @@ if TYPE_CHECKING:
     from psychoeval.irt.parameters import AbilityScale
 
 
-def ability_scatter(fits: Sequence[FitResult], *, scale: AbilityScale = "logit", noun: str = "person") -> Figure:
+def ability_scatter(
+    fits: Sequence[FitResult],
+    *,
+    names: Sequence[str] | None = None,
+    scale: AbilityScale = "logit",
+    noun: str = "person",
+) -> Figure:
     """Draw the abilities of every fit against those of every other on one scale.
 
     Parameters
     ----------
     fits : sequence of FitResult
         Aligned beforehand. Those on the other scale are left out: a logit is no proportion.
+    names : sequence of str, optional
+        What to call the fits; by default their labels.
     scale : {"logit", "proportion"}
     noun : {"person", "system"}
 
@@ -35,7 +43,7 @@ def ability_scatter(fits: Sequence[FitResult], *, scale: AbilityScale = "logit",
     EngineUnavailableError
         Without Matplotlib.
     """
-    shown = dict(zip((id(f) for f in fits), canvas.looks(fits), strict=True))
+    shown = canvas.looks(fits, names)
     having = [f for f in fits if f.abilities is not None and f.abilities.scale == scale]
     table = by_id.abilities(having)
     what = "ability in logits" if scale == "logit" else "ability as proportion correct"

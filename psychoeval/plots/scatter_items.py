@@ -21,13 +21,17 @@ _UNITS: Final = {
 }
 
 
-def item_scatter(fits: Sequence[FitResult], *, term: by_id.ItemTerm = "difficulty") -> Figure:
+def item_scatter(
+    fits: Sequence[FitResult], *, names: Sequence[str] | None = None, term: by_id.ItemTerm = "difficulty"
+) -> Figure:
     """Draw one item parameter of every fit against that of every other.
 
     Parameters
     ----------
     fits : sequence of FitResult
         Aligned beforehand. Fits in which the parameter is one number for all items are left out.
+    names : sequence of str, optional
+        What to call the fits; by default their labels.
     term : {"difficulty", "discrimination", "intercept", "guessing"}
 
     Returns
@@ -41,7 +45,7 @@ def item_scatter(fits: Sequence[FitResult], *, term: by_id.ItemTerm = "difficult
     EngineUnavailableError
         Without Matplotlib.
     """
-    shown = dict(zip((id(f) for f in fits), canvas.looks(fits), strict=True))
+    shown = canvas.looks(fits, names)
     having = [f for f in fits if f.item_parameters is not None and _varies(getattr(f.item_parameters, term))]
     table = by_id.item_term(having, term)
     return scatter_matrix.draw(table, [shown[id(f)] for f in table.fits], _UNITS[term], "an item")

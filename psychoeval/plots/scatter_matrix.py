@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import kendalltau
 
+from psychoeval.agreement.ranks import tied_groups
 from psychoeval.errors import NotComparableError
 from psychoeval.plots import by_id, canvas
 from psychoeval.plots.canvas import FloatArray, Look
@@ -62,7 +63,7 @@ def draw(table: by_id.SideBySide, shown: list[Look], what: str, noun: str) -> Fi
             _edges(ax, i, j, size)
     words = f"{what}; each point is {noun}; the line is equality. Above the diagonal: Pearson's r, Kendall's tau-b and the number of points, all with finite estimates. Hollow and grey: a fit of the pair is not believed."  # noqa: E501
     if outside:
-        words += f" {outside} points lie beyond the axes and are drawn at the edge as triangles; r and tau count them."
+        words += f" Beyond the axes, at the edge as triangles, and counted by r and tau: {outside}."
     if len(table.fits) > size:
         words += f" {size} of {len(table.fits)} fits are shown, believed ones first."
     canvas.caption(figure, words[0].upper() + words[1:])
@@ -110,7 +111,7 @@ def _numbers(ax: Axes, x: FloatArray, y: FloatArray) -> None:
     x, y = x[both], y[both]
     lines = [f"n = {x.size}"]
     if x.size > 2 and np.ptp(x) > 0 and np.ptp(y) > 0:
-        tau = float(kendalltau(np.round(x, 9), np.round(y, 9)).statistic)
+        tau = float(kendalltau(tied_groups(x), tied_groups(y)).statistic)
         lines = [f"r = {np.corrcoef(x, y)[0, 1]:.3f}", f"tau = {tau:.3f}", *lines]
     ax.text(0.5, 0.5, "\n".join(lines), ha="center", va="center", fontsize=7.5, color=canvas.INK,
             transform=ax.transAxes)  # fmt: skip

@@ -1,0 +1,153 @@
+"""Who agrees with whom: the matrix of verdicts, the pairs and their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from psychoeval.agreement.differences import TermComparison
+from psychoeval.agreement.frames import Alignment
+from psychoeval.agreement.pair import PairComparison
+from psychoeval.agreement.thresholds import THRESHOLDS, Threshold
+from psychoeval.agreement.verdict import NOUNS
+from psychoeval.report.frame import transformation
+from psychoeval.report.words import counted, listed
+
+if TYPE_CHECKING:
+    from psychoeval.agreement.comparison import Comparison
+
+#: Verdict by its beginning: what a cell looks like. The words are always there, the sign and shade only help.
+_LOOKS: Final = (
+    ("agree up to", "scaled", "≈"),
+    ("agree", "agree", "="),
+    ("disagree", "disagree", "≠"),
+    ("not comparable", "none", "∅"),
+)
+_ORDER: Final = ("disagree", "scaled", "agree", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A verdict with its sign and look."""
+
+    text: str
+    sign: str
+    look: str
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """A pair: its verdict, why, and how it was aligned."""
+
+    first: str
+    second: str
+    verdict: Verdict
+    reason: str
+    alignment: str
+    tau: float | None
+    top: str
+    moved: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TermRow:
+    """One parameter of a pair."""
+
+    pair: str
+    noun: str
+    term: TermComparison
+    worst: str
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The agreement of all fits; `matrix` has the verdict below the diagonal and tau-b above it."""
+
+    labels: tuple[str, ...]
+    summary: tuple[str, ...]
+    matrix: tuple[tuple[Verdict | float | None, ...], ...]
+    pairs: tuple[PairRow, ...]
+    terms: tuple[TermRow, ...]
+    thresholds: tuple[Threshold, ...]
+
+
+def agreement(comparison: Comparison) -> Agreement:
+    """Return the agreement of a comparison as the report shows it; pairs that disagree come first."""
+    pairs, labels = comparison.pairs, comparison.names
+    rows = sorted((_pair_row(p) for p in pairs), key=lambda r: _ORDER.index(r.verdict.look))
+    terms = tuple(_term_row(p, t) for p in pairs for t in p.terms if t.aligned.n)
+    return Agreement(labels, _summary(rows), _matrix(labels, pairs), tuple(rows), terms, tuple(THRESHOLDS.values()))
+
+
+def verdict(text: str) -> Verdict:
+    """Return a verdict with the look of its kind."""
+    for beginning, look, sign in _LOOKS:
+        if text.startswith(beginning):
+            return Verdict(text, sign, look)
+    return Verdict(text, "?", "none")
+
+
+def _summary(rows: Sequence[PairRow]) -> tuple[str, ...]:
+    if not rows:
+        return ()
+    counts = {look: sum(r.verdict.look == look for r in rows) for look in _ORDER}
+    words = (
+        ("agree", "agree"),
+        ("scaled", "agree up to something named in section 4"),
+        ("disagree", "disagree"),
+        ("none", "cannot be compared"),
+    )
+    parts = [f"{counts[look]} {text}" for look, text in words if counts[look]]
+    return (f"Of {counted(len(rows), 'pair')} of results, {listed(parts)}.",)
+
+
+def _matrix(labels: Sequence[str], pairs: Sequence[PairComparison]) -> tuple[tuple[Verdict | float | None, ...], ...]:
+    place = {label: k for k, label in enumerate(labels)}
+    cells: list[list[Verdict | float | None]] = [[None] * len(labels) for _ in labels]
+    for pair in pairs:
+        low, high = sorted((place[pair.first], place[pair.second]))
+        cells[high][low] = verdict(pair.verdict)
+        cells[low][high] = None if pair.ranks is None else pair.ranks.kendall
+    return tuple(tuple(row) for row in cells)
+
+
+def _pair_row(pair: PairComparison) -> PairRow:
+    ranks = pair.ranks
+    top = "" if ranks is None else "; ".join(f"top {k}: {share:.0%}" for k, share in ranks.top.items())
+    moved = "" if ranks is None else "; ".join(f"{i}: {a:g} and {b:g}" for i, a, b in _short(ranks.moved))
+    return PairRow(
+        pair.first,
+        pair.second,
+        verdict(pair.verdict),
+        pair.reason,
+        _alignment(pair.alignment, pair.first, pair.second),
+        None if ranks is None else ranks.kendall,
+        top,
+        moved,
+        pair.notes,
+    )
+
+
+def _short(moved: Sequence[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
+    from psychoeval.report.numbers import name
+
+    return [(name(i), a, b) for i, a, b in moved[:3]]
+
+
+def _alignment(found: Alignment, first: str, second: str) -> str:
+    steps = []
+    for label, step, standard in zip((first, second), (found.first, found.second), found.standard, strict=True):
+        if not step.is_identity:
+            steps.append(f"{label} {transformation(step)}{' (latent law to mean 0, SD 1)' if standard else ''}")
+    if found.freedom != "none":
+        steps.append(f"then {second} {transformation(found.estimated)}, a {found.freedom} estimated from the values")
+    return "; ".join(steps) or "none needed"
+
+
+def _term_row(pair: PairComparison, term: TermComparison) -> TermRow:
+    from psychoeval.report.numbers import name
+
+    worst = "; ".join(f"{name(d.id)}: {d.first:.3g} and {d.second:.3g}" for d in term.worst[:3])
+    return TermRow(f"{pair.first} - {pair.second}", NOUNS[term.term], term, worst)

@@ -1,0 +1,72 @@
+"""Everything the report's templates show, gathered from a comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from psychoeval.errors import NotComparableError
+from psychoeval.fitting import FitFailure
+from psychoeval.report import data, items, likelihood, pictures, systems, words
+from psychoeval.report.agreement import Agreement, agreement
+from psychoeval.report.status import StatusRow, status_row
+from psychoeval.results.fit_result import FitResult
+
+if TYPE_CHECKING:
+    from psychoeval.agreement.comparison import Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The report as values; the templates only arrange them."""
+
+    title: str
+    version: str
+    noun: str
+    opening: tuple[str, ...]
+    cautions: tuple[tuple[str, str], ...]
+    status: tuple[StatusRow, ...]
+    failures: tuple[FitFailure, ...]
+    data: data.DataSection
+    systems: systems.SystemsSection | None
+    agreement: Agreement
+    items: tuple[items.ItemsTable, ...]
+    likelihood: tuple[likelihood.LikelihoodRow, ...]
+    pictures: tuple[pictures.Picture, ...]
+    fits: tuple[tuple[str, FitResult], ...]
+
+
+def content(comparison: Comparison, title: str | None = None) -> Content:
+    """Gather the report of a comparison.
+
+    Raises
+    ------
+    NotComparableError
+        If the comparison does not hold the responses.
+    """
+    from psychoeval import __version__
+
+    responses, fits, names = comparison.responses, comparison.fits, comparison.names
+    if responses is None:
+        raise NotComparableError(
+            "The comparison does not hold the data, which the report describes.",
+            "Give them to the comparison: compare(fits, responses=responses).",
+        )
+    noun, named = responses.person_label, tuple(zip(names, fits, strict=True))
+    agreed = agreement(comparison)
+    return Content(
+        title=title or f"{responses.name}: estimators compared",
+        version=__version__,
+        noun=noun,
+        opening=(*words.opening(responses, names, fits), *agreed.summary),
+        cautions=words.cautions(responses, names, fits, comparison.failures),
+        status=tuple(status_row(n, f) for n, f in named),
+        failures=comparison.failures,
+        data=data.data_section(responses),
+        systems=systems.systems_section(names, fits, noun),
+        agreement=agreed,
+        items=tuple(t for n, f in named if (t := items.items_table(n, f, responses)) is not None),
+        likelihood=tuple(likelihood.likelihood_row(n, f) for n, f in named),
+        pictures=tuple(pictures.pictures(comparison, responses)),
+        fits=named,
+    )
