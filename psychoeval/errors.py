@@ -44,6 +44,10 @@ class NotComparableError(PsychoevalError, ValueError):
     """Results that cannot be set beside each other."""
 
 
+class StoredFileError(PsychoevalError, ValueError):
+    """A stored result that cannot be read, or a result that cannot be stored."""
+
+
 class EngineUnavailableError(PsychoevalError, RuntimeError):
     """An engine (R, mirt, Stan, ...) is not there or does not start."""
 

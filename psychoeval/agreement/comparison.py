@@ -237,12 +237,10 @@ def compare(
         responses = fits.responses if responses is None else responses
         names = _distinct([f.label for f in results])
     elif isinstance(fits, Mapping):
-        results, names = tuple(fits.values()), tuple(str(n) for n in fits)
+        results, names = _checked(tuple(fits.values())), tuple(str(n) for n in fits)
     else:
-        results = tuple(fits)
-        _check(results)
+        results = _checked(tuple(fits))
         names = _distinct([f.label for f in results])
-    _check(results)
     if not results and not failures:
         raise NotComparableError("There is no fit to compare.", "Give two or more; fit_many makes several at once.")
     cached = _CachedScores()
@@ -253,17 +251,18 @@ def compare(
     return Comparison(results, names, pairs, failures, responses)
 
 
-def _check(results: Sequence[object]) -> None:
+def _checked(results: tuple[FitResult, ...]) -> tuple[FitResult, ...]:
     for k, found in enumerate(results, 1):
         if not isinstance(found, FitResult):
             raise NotComparableError(
                 f"Number {k} of the fits is a {type(found).__name__}.",
                 "Give FitResults; import_fit makes one of another program's tables.",
             )
+    return results
 
 
 def _distinct(labels: Sequence[str]) -> tuple[str, ...]:
-    """Number the labels that occur more than once."""
+    """Return the labels, numbered where they occur more than once."""
     seen: dict[str, int] = {}
     out = []
     for label in labels:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 
 FloatArray = NDArray[np.float64]
+
+IDENTITY: Final = Transformation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,10 @@ class Alignment:
         Which fit was turned round, and by which rule; a sentence each.
     """
 
-    first: Transformation = Transformation()
-    second: Transformation = Transformation()
+    first: Transformation = IDENTITY
+    second: Transformation = IDENTITY
     conventions: Freedom = "none"
-    estimated: Transformation = Transformation()
+    estimated: Transformation = IDENTITY
     freedom: Freedom = "none"
     standard: tuple[bool, bool] = (False, False)
     turned: tuple[str, ...] = ()
@@ -84,15 +87,13 @@ def common_frame(
     else:
         moved, conventions = [standardised(f) for f in turned], "scale and shift"
     steps = [
-        (flip if why else Transformation()).then(to or Transformation())
+        (flip if why else IDENTITY).then(to or IDENTITY)
         for (_, to), why in zip(moved, turns, strict=True)
     ]
     words = tuple(
         f"{name} was turned round (theta -> -theta): {why}." for name, why in zip(names, turns, strict=True) if why
     )
-    alignment = Alignment(
-        steps[0], steps[1], conventions=conventions, standard=(known[0], known[1]), turned=words
-    )  # fmt: skip
+    alignment = Alignment(steps[0], steps[1], conventions, standard=(known[0], known[1]), turned=words)
     return (moved[0][0], moved[1][0]), alignment
 
 
@@ -141,8 +142,3 @@ def _negative(x: FloatArray, y: FloatArray) -> bool:
     both = np.isfinite(x) & np.isfinite(y)
     x, y = x[both], y[both]
     return bool(x.size > 2 and np.ptp(x) > 0 and np.ptp(y) > 0 and np.corrcoef(x, y)[0, 1] < 0)
-
-
-def with_estimated(alignment: Alignment, estimated: Transformation, freedom: Freedom) -> Alignment:
-    """Return the alignment with a further, estimated step."""
-    return replace(alignment, estimated=estimated, freedom=freedom)

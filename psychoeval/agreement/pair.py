@@ -101,6 +101,7 @@ def compare_pair(
         relation,
         chosen.findings,
         aligned=chosen.alignment.freedom if chosen.alignment.freedom != "none" else "",
+        estimated=chosen.alignment.estimated,
         turned=bool(chosen.alignment.turned),
         convention=chosen.alignment.conventions != "none",
         ranks=ranks,

@@ -84,7 +84,8 @@ def _other_data(first: FitResult, second: FitResult) -> bool:
     digests = (first.provenance.data_sha256, second.provenance.data_sha256)
     if not all(digests) or digests[0] == digests[1]:
         return False
-    return any(a is not None and b is not None and set(a) != set(b) for a, b in zip(ids(first), ids(second), strict=True))
+    pairs = zip(ids(first), ids(second), strict=True)
+    return any(a is not None and b is not None and set(a) != set(b) for a, b in pairs)
 
 
 def ids(fit: FitResult) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from psychoeval.agreement.alignment import Transformation
 from psychoeval.agreement.differences import TermComparison
 from psychoeval.agreement.ranks import RankComparison
 from psychoeval.agreement.relation import Relation
@@ -33,6 +34,8 @@ NOUNS: Final = {
     "expected_score": "expected scores",
     "expected_item_score": "expected item scores",
 }
+#: Below it a difference is the rounding of an alignment.
+_ROUNDING: Final = 1e-9
 #: Terms that decide; the difficulty is derived from two of them, and bad where the slope is near 0.
 DECIDING: Final = ("discrimination", "intercept", "guessing", "ability")
 
@@ -64,9 +67,11 @@ def judge_term(term: TermComparison, relation: Relation) -> Finding:
     tolerance = NUMERICAL_ABILITY if term.term == "ability" else NUMERICAL_ITEM
     if term.infinite_in_one and not relation.other_scoring:
         return Finding(term.term, "none", f"{noun}: {len(term.infinite_in_one)} infinite in one fit only")
-    figures = f"{noun} by {found.mean_absolute:.2g} on average, {abs(found.largest):.2g} at most"
+    figures = f"{noun} {_size(found.mean_absolute)} on average, {_size(found.largest)} at most"
     if found.mean_in_errors is not None and found.largest_in_errors is not None:
         figures += f" ({found.mean_in_errors:.2g} and {found.largest_in_errors:.2g} SE)"
+    if abs(found.largest) <= _ROUNDING:
+        return Finding(term.term, "numerical", f"{noun} none")
     if abs(found.largest) <= tolerance.value:
         return Finding(term.term, "numerical", f"{figures}; limit {tolerance.value:g}")
     level, limit = _statistical(term, limits)
@@ -88,6 +93,10 @@ def _statistical(term: TermComparison, limits: Limits) -> tuple[Level, str]:
     if broken:
         return "none", "over the limit (" + ", ".join(broken) + ")"
     return "statistical", "within the limit (" + ", ".join(text for _, text in bounds) + ")"
+
+
+def _size(value: float) -> str:
+    return f"{abs(value):.2g}"
 
 
 def _bound(value: float, limit: Threshold, words: str) -> tuple[bool, str]:
@@ -116,6 +125,8 @@ class Evidence:
     findings : tuple of Finding
     aligned : str
         "" or what was estimated (``shift``, ``scale``, ``scale and shift``) to get them.
+    estimated : Transformation
+        Its scale and shift.
     turned : bool
         Whether a fit was turned round.
     convention : bool
@@ -130,6 +141,7 @@ class Evidence:
     relation: Relation
     findings: tuple[Finding, ...]
     aligned: str
+    estimated: Transformation
     turned: bool
     convention: bool
     ranks: RankComparison | None
@@ -148,7 +160,9 @@ def decide(evidence: Evidence) -> tuple[str, str]:
         return _agreement(evidence, scoring_only)
     if not findings and evidence.ranks is None:
         return "not comparable", f"{_difference_words(relation)}Nothing that both estimate can be set side by side."
-    words = _difference_words(relation) + _measured(findings)
+    words = _difference_words(relation) + (_alignment_words(evidence) if findings else "") + _measured(findings)
+    if evidence.contradicted:
+        words += "They run against each other: a sign convention? "
     ranks_may_do = LIMITS[relation.kind].ranks_may_do or bool(relation.differences)
     if ranks_may_do and _ranks_agree(evidence) and not evidence.contradicted:
         return "agree up to ranks", words + _rank_words(evidence)
@@ -162,12 +176,7 @@ def _agreement(evidence: Evidence, scoring_only: bool) -> tuple[str, str]:
     up_to += [evidence.aligned] if evidence.aligned else []
     up_to += list(relation.differences)
     words = _difference_words(relation)
-    if evidence.aligned:
-        words += (
-            f"After a {evidence.aligned} (an open convention of an imported table, estimated from the values): "
-            if evidence.convention
-            else f"Only after a further {evidence.aligned}, which their identification does not imply: "
-        )
+    words += _alignment_words(evidence)
     if scoring_only:
         up_to.append("scoring")
         words += f"The items agree; the abilities are scored differently ({relation.other_scoring}). "
@@ -177,6 +186,21 @@ def _agreement(evidence: Evidence, scoring_only: bool) -> tuple[str, str]:
         words += "Close to one maximum, but further apart than two that both reached it. "
     verdict = f"agree up to {', '.join(up_to)}" if up_to else "agree"
     return verdict, words + _measured(findings)
+
+
+def _alignment_words(evidence: Evidence) -> str:
+    if not evidence.aligned:
+        return ""
+    law = f"theta* = {evidence.estimated.scale:.6g} theta {evidence.estimated.shift:+.6g}"
+    if evidence.convention:
+        return (
+            f"The {evidence.aligned} of the second ({law}) is estimated from the values: origin and unit of an "
+            "imported table are an open convention. "
+        )
+    return (
+        f"They agree only after a further {evidence.aligned} of the second ({law}), which their identification does "
+        "not imply: that is a finding. "
+    )
 
 
 def _named(verdict: str, relation: Relation) -> str:
@@ -204,7 +228,7 @@ def _difference_words(relation: Relation) -> str:
 def _measured(findings: Sequence[Finding]) -> str:
     if not findings:
         return ""
-    return "They differ in " + "; ".join(f"{f.words}" for f in findings) + ". "
+    return "Differences: " + "; ".join(f.words for f in findings) + ". "
 
 
 def _rank_words(evidence: Evidence) -> str:
