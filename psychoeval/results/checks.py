@@ -24,6 +24,10 @@ RUNAWAY_INTERCEPT: Final = 20.0
 RUNAWAY_SHARE: Final = 0.01
 #: Steeper than well-identified items are: on 100 x 1000 with true slopes up to 2.6 a free fit gives up to 8.
 STEEP_SLOPE: Final = 4.0
+#: A guessing parameter below the first is 0 for every purpose; with a standard error above the second it could as well
+#: be 0 as that of a four-choice item (LSAT7's free 3PL: four at 1e-4, one at .30 with .14, log-likelihood up by .75).
+GUESSING_ZERO: Final = 1e-3
+GUESSING_ERROR: Final = 0.1
 #: Reported against recomputed log-likelihood, relative. mirt 1.48 agrees to 1e-14 (lsat7, 500 x 40 to 1000 x 1000).
 REPORTED_TOLERANCE: Final = 1e-8
 #: Change of the log-likelihood on the fine grid. 1 is what AIC charges for a parameter: more can turn a comparison of
@@ -140,6 +144,7 @@ def judge_marginal_fit(
     )
     return (
         found
+        + (Judgement() if penalised else _judge_guessing(items))
         + _judge_start(items, start_slopes, start_intercepts)
         + _judge_reported(reported_log_likelihood, simulated, own, people, items.n_items)
         + _judge_scale(own, fine, latent, simulated, judge=scale_applies)
@@ -189,6 +194,29 @@ def _judge_items(items: ItemParameters, people: str) -> Judgement:
             "They hardly measure the ability, and their difficulty (-intercept / slope) means nothing."
         )
     return Judgement(tuple(failures), tuple(warnings), {"runaway_items": float(runaway.sum())})
+
+
+def _judge_guessing(items: ItemParameters) -> Judgement:
+    errors = items.standard_errors
+    c = items.guessing
+    if errors is None or not (errors["guessing"] > 0).any():
+        return Judgement()
+    with np.errstate(invalid="ignore"):
+        weak = items.estimated & ((c < GUESSING_ZERO) | ~(errors["guessing"] <= GUESSING_ERROR))
+    if not weak.any():
+        return Judgement()
+    index = np.flatnonzero(weak)
+    texts = [
+        f"{items.item_ids[i][:60]!r} ({c[i]:.3f}, standard error {errors['guessing'][i]:.2g})" for i in index[:NAMED]
+    ]
+    more = f" and {len(index) - NAMED} more" if len(index) > NAMED else ""
+    return Judgement(
+        warnings=(
+            f"The data say next to nothing about the guessing of {len(index)} of {int(items.estimated.sum())} items: "
+            f"{', '.join(texts)}{more}. A value at 0 or with a standard error above {GUESSING_ERROR:g} is no finding "
+            "about an item. Fix it (guessing=0.2), give it a prior (the 3PL's default), or fit the 2PL.",
+        )
+    )
 
 
 def _judge_start(items: ItemParameters, slopes: FloatArray | None, intercepts: FloatArray | None) -> Judgement:

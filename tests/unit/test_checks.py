@@ -127,6 +127,28 @@ def test_a_flat_item_has_no_difficulty_worth_the_name():
     assert flat[0].startswith("1 of 30 items have slopes near 0: 'item-1'")
 
 
+@pytest.mark.parametrize(
+    ("guessing", "variance", "weak"),
+    [
+        ([0.2, 0.2, 0.2, 0.2, 0.2], 0.0, 0),
+        ([0.2, 0.2, 0.2, 0.2, 0.2], 0.005, 0),
+        ([0.2, 0.2, 0.0005, 0.2, 0.2], 0.005, 1),
+        ([0.2, 0.2, 0.2, 0.2, 0.2], 0.02, 5),
+        ([0.2, 0.2, 0.2, 0.2, 0.2], np.nan, 0),
+    ],
+)
+def test_guessing_that_the_data_do_not_determine_is_named(guessing, variance, weak):
+    responses, items = _lsat7()
+    covariance = np.zeros((5, 3, 3))
+    covariance[:, 2, 2] = variance
+    given = dataclasses.replace(items, guessing=guessing, covariance=covariance)
+    found = [w for w in _judge(responses, given).warnings if "guessing" in w]
+    assert len(found) == bool(weak)
+    if weak:
+        assert f"guessing of {weak} of 5 items" in found[0]
+    assert not any("guessing" in w for w in _judge(responses, given, penalised=True).warnings)
+
+
 @pytest.mark.parametrize(("kept", "failing"), [((), 0), ((2,), 1), ((0, 1, 2, 3, 4), 5)])
 def test_items_still_at_their_start_values_fail(kept, failing):
     responses, items = _lsat7()
