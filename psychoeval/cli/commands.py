@@ -57,6 +57,7 @@ def compare(
     jobs: Annotated[int, typer.Option(min=1, help="Fits at a time; more than one runs R in child processes.")] = 1,
     seed: SeedOption = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
+    table: Annotated[str, typer.Option(help="For --format csv: verdicts, ranks or parameters.")] = "verdicts",
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 if a fit failed or is not believed.")] = False,
     layout: LayoutOption = "auto",
     missing: MissingOption = "missing",
@@ -67,6 +68,8 @@ def compare(
     from psychoeval.fitting import FitsInterrupted, fit_many
     from psychoeval.registry import REGISTRY
 
+    if table not in ("verdicts", "ranks", "parameters"):
+        raise SettingsError(f"--table {table} is unknown.", "Choose verdicts, ranks or parameters.")
     responses = load_responses(data, layout, missing)
     models = model or ["Rasch"]
     if model is None:
@@ -95,7 +98,7 @@ def compare(
     if not fits.results:
         raise typer.Exit(EXIT_INTERRUPTED if interrupted else EXIT_ENGINE)
     comparison = compare_fits(fits)
-    print_comparison(comparison, responses, output)
+    print_comparison(comparison, responses, table, output)
     if report is not None:
         from psychoeval.report.html import report as write_report
 

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
@@ -85,9 +86,13 @@ def _print_rich(rows: Sequence[Mapping[str, Any]], title: str, digits: int) -> N
     if not rows:
         console.print(f"{title}: none" if title else "none", highlight=False)
         return
-    table = Table(title=title or None, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    if title:
+        console.print(escape(title), style="bold", highlight=False)
+    table = Table(box=None, pad_edge=False)
+    # Numbers to the right; None counts as one, since it is a number that is not known.
     numeric = {
-        key: all(isinstance(r[key], (int, float)) and not isinstance(r[key], bool) for r in rows) for key in rows[0]
+        key: all(isinstance(r[key], (int, float, NoneType)) and not isinstance(r[key], bool) for r in rows)
+        for key in rows[0]
     }
     for key in rows[0]:
         table.add_column(escape(str(key)), justify="right" if numeric[key] else "left", overflow="fold")

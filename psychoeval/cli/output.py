@@ -15,13 +15,22 @@ if TYPE_CHECKING:
     from psychoeval.results.fit_result import FitResult
 
 
-def print_comparison(comparison: Comparison, responses: Responses, output: Format) -> None:
-    """Print statuses, warnings, ranks and verdicts."""
+#: What a terminal shows; the rest is in the report, CSV and JSON, and the line below the table says so.
+_MOST_PERSONS, _MOST_OF_MANY_PERSONS, _MOST_ITEMS, _MOST_REASONS = 100, 10, 30, 21
+
+
+def print_comparison(comparison: Comparison, responses: Responses, table: str, output: Format) -> None:
+    """Print statuses, warnings, ranks, items and verdicts; as CSV the one table that `table` names."""
     if output == "json":
         print_json(comparison.to_dict())
         return
     if output == "csv":
-        print_table(comparison.verdict_table(), output)
+        tables = {
+            "verdicts": comparison.verdict_table,
+            "ranks": comparison.rank_table,
+            "parameters": comparison.parameter_table,
+        }
+        print_table(tables[table](), output)
         return
     print(_headline(responses))
     print()
@@ -32,8 +41,53 @@ def print_comparison(comparison: Comparison, responses: Responses, output: Forma
         for sentence in fit_result.convergence.warnings:
             print(f"Note on {fit_result.label}: {sentence}")
     print()
-    print_table(comparison.rank_table(), output, f"{responses.person_label.capitalize()}s side by side")
-    print_table(comparison.verdict_table(), output, "Verdicts")
+    _print_ranks(comparison, responses.person_label)
+    _print_items(comparison)
+    _print_verdicts(comparison)
+
+
+def _print_ranks(comparison: Comparison, person_label: str) -> None:
+    ranks = comparison.rank_table(("rank", "estimate"))
+    names = [n for n in comparison.names if f"{n} rank" in ranks.columns]
+    shown = len(ranks) if len(ranks) <= _MOST_PERSONS else _MOST_OF_MANY_PERSONS
+    rows = [
+        {person_label: row["person"]} | {n: f"{row[f'{n} rank']:.4g} ({row[f'{n} estimate']:.2f})" for n in names}
+        for row in ranks.head(shown).to_dict("records")
+    ]
+    print_rows(rows, "table", f"{person_label.capitalize()}s: rank (estimate), best mean rank first")
+    if shown < len(ranks):
+        print(f"{shown} of {len(ranks)} {person_label}s shown; all are in the report and --format json.\n")
+
+
+def _print_items(comparison: Comparison) -> None:
+    having = [
+        (n, f.item_parameters) for n, f in zip(comparison.names, comparison.fits, strict=True) if f.item_parameters
+    ]
+    item_ids = tuple(dict.fromkeys(i for _, items in having for i in items.item_ids))
+    if not item_ids:
+        return
+    if len(item_ids) > _MOST_ITEMS:
+        print(f"{len(item_ids)} items: their parameters are in the report and `psychoeval fit`.\n")
+        return
+    columns = {
+        n: {i: (a, d) for i, a, d in zip(p.item_ids, p.discrimination, p.intercept, strict=True)} for n, p in having
+    }
+    missing = (float("nan"), float("nan"))
+    rows = [
+        {"item": i} | {n: "a = {:.3f}, d = {:.3f}".format(*column.get(i, missing)) for n, column in columns.items()}
+        for i in item_ids
+    ]
+    print_rows(rows, "table", "Items: slope a and intercept d, b = -d / a")
+
+
+def _print_verdicts(comparison: Comparison) -> None:
+    verdicts = comparison.verdict_table()
+    print_table(verdicts.drop(columns="reason"), "table", "Verdicts")
+    if len(verdicts) > _MOST_REASONS:
+        print(f"The reasons of {len(verdicts)} verdicts are in the report and --format csv.")
+        return
+    for first, second, verdict, reason in verdicts[["first", "second", "verdict", "reason"]].itertuples(index=False):
+        print(f"{first} / {second}: {verdict}. {reason}")
 
 
 def _headline(responses: Responses) -> str:
@@ -55,6 +109,7 @@ def _status_row(fit_result: FitResult) -> dict[str, Any]:
         "iterations": fit_result.convergence.iterations,
         "log-likelihood": fit_result.log_likelihood,
         "kind": fit_result.log_likelihood_kind,
+        "latent SD": None if fit_result.latent_distribution is None else fit_result.latent_distribution.sd,
         "parameters": fit_result.n_parameters,
         "seconds": fit_result.provenance.seconds,
     }
