@@ -25,7 +25,7 @@ demo: setup
 	$(VENV) -m psychoeval compare $(DEMO) --report out/swebench-verified.html
 
 bench: setup
-	$(VENV) -m benchmarks
+	@set -e; for script in benchmarks/[!_]*.py; do echo "== $$script"; $(VENV) "$$script"; done
 
 lint: setup
 	$(VENV) -m ruff check .
