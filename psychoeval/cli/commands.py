@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from psychoeval.cli.console import Format, fit_progress, print_rows, say
-from psychoeval.cli.inputs import load_responses, parse_guessing, parse_priors, parse_settings
+from psychoeval.cli.inputs import load_responses, parse_guessing, parse_pairs, parse_priors
 from psychoeval.cli.output import print_comparison, print_fit, print_states
 from psychoeval.errors import SettingsError
+from psychoeval.responses.arrays import Missing
 
 EXIT_ENGINE, EXIT_UNBELIEVED, EXIT_INTERRUPTED = 3, 4, 130
 
@@ -31,8 +32,16 @@ PriorsOption = Annotated[
 GuessingOption = Annotated[
     str | None, typer.Option(help="3PL only: free, a number (fixed), or prior (logit-normal(-1.1, .5)).")
 ]
-LayoutOption = Annotated[str, typer.Option(help="wide (a row a person), long (a row a response), or auto.")]
-MissingOption = Annotated[str, typer.Option(help="missing, or wrong: count cells that were not run as failures.")]
+ReadOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="How to read a file, name=value: layout (wide, long), person, item, score, successes, trials, trial, "
+        "duplicates, delimiter, encoding, person_label. May be repeated."
+    ),
+]
+MissingOption = Annotated[
+    Missing | None, typer.Option(help="wrong: count cells of a file that were not run as failures.")
+]
 FreeOption = Annotated[
     bool, typer.Option("--allow-free-2pl", help="Fit item slopes without a prior on at most 100 persons.")
 ]
@@ -59,8 +68,8 @@ def compare(
     report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
     table: Annotated[str, typer.Option(help="For --format csv: verdicts, ranks or parameters.")] = "verdicts",
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 if a fit failed or is not believed.")] = False,
-    layout: LayoutOption = "auto",
-    missing: MissingOption = "missing",
+    read: ReadOption = None,
+    missing: MissingOption = None,
     output: FormatOption = "table",
 ) -> None:
     """Fit several estimators to DATA and say which agree and which to distrust."""
@@ -70,7 +79,7 @@ def compare(
 
     if table not in ("verdicts", "ranks", "parameters"):
         raise SettingsError(f"--table {table} is unknown.", "Choose verdicts, ranks or parameters.")
-    responses = load_responses(data, layout, missing)
+    responses = load_responses(data, read or [], missing)
     models = model or ["Rasch"]
     if model is None:
         say("No --model given: Rasch.")
@@ -128,8 +137,8 @@ def fit(
         bool, typer.Option("--describe", help="Print the job (for mirt an R script) instead of running it.")
     ] = False,
     save: Annotated[Path | None, typer.Option(help="Save the result to a file that FitResult.load reads.")] = None,
-    layout: LayoutOption = "auto",
-    missing: MissingOption = "missing",
+    read: ReadOption = None,
+    missing: MissingOption = None,
     output: FormatOption = "table",
 ) -> None:
     """Fit one estimator to DATA."""
@@ -141,8 +150,8 @@ def fit(
 
     if table not in ("items", "abilities"):
         raise SettingsError(f"--table {table} is unknown.", "Choose items or abilities.")
-    responses = load_responses(data, layout, missing)
-    settings = parse_settings(setting or [])
+    responses = load_responses(data, read or [], missing)
+    settings = parse_pairs("--set", setting or [])
     settings |= {k: v for k, v in {"timeout": timeout, "seed": seed}.items() if v is not None}
     options: dict[str, Any] = {
         "priors": parse_priors(priors),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +14,28 @@ if TYPE_CHECKING:
     from psychoeval.responses.matrix import Responses
 
 
-def load_responses(name: str, layout: str, missing: str) -> Responses:
+_EXAMPLES = {"--set": "tolerance=1e-8", "--read": "person=model"}
+
+
+def load_responses(name: str, options: list[str], missing: str | None) -> Responses:
     """Read DATA: a bundled set or a file."""
     from psychoeval.responses.datasets import datasets, load_dataset
     from psychoeval.responses.tables import read_table
 
+    chosen = parse_pairs("--read", options, numeric=("trials",)) | ({} if missing is None else {"missing": missing})
     known = [d.name for d in datasets()]
     if name in known and not Path(name).exists():
-        if missing != "missing":
-            raise SettingsError(f"--missing {missing} was given with a bundled set.", "Use it with files.")
+        if chosen:
+            raise SettingsError(f"{', '.join(chosen)} was given with a bundled set.", "Use it with files.")
         return load_dataset(name)
     if not Path(name).exists():
         raise SettingsError(
             f"{name} is neither a file nor a bundled data set.", f"The bundled sets are {', '.join(known)}."
         )
-    return read_table(name, layout=layout, missing=missing)
+    unknown = chosen.keys() - inspect.signature(read_table).parameters.keys()
+    if unknown:
+        raise SettingsError(f"--read {', '.join(sorted(unknown))} is unknown.", "See psychoeval compare --help.")
+    return read_table(name, **chosen)
 
 
 def parse_priors(text: str) -> str | Priors:
@@ -56,14 +65,17 @@ def parse_guessing(text: str | None) -> Guessing | None:
         raise SettingsError(f"--guessing {text} is unknown.", "Give free, prior or a number.") from None
 
 
-def parse_settings(pairs: list[str]) -> dict[str, Any]:
-    """Return the settings given as name=value."""
+def parse_pairs(option: str, pairs: list[str], numeric: Container[str] | None = None) -> dict[str, Any]:
+    """Return what an option gives as name=value; values are texts but where their name is in `numeric` (None: all)."""
     settings: dict[str, Any] = {}
     for pair in pairs:
         key, sign, value = pair.partition("=")
         if not sign or not key.strip():
-            raise SettingsError(f"--set {pair} is not name=value.", "Write for example --set tolerance=1e-8.")
-        settings[key.strip().replace("-", "_")] = _value(value.strip())
+            raise SettingsError(
+                f"{option} {pair} is not name=value.", f"Write for example {option} {_EXAMPLES[option]}."
+            )
+        key = key.strip().replace("-", "_")
+        settings[key] = _value(value.strip()) if numeric is None or key in numeric else value
     return settings
 
 
