@@ -44,6 +44,8 @@ class Differences:
         Ids that have a standard error in one fit at least.
     spread : float
         SD of the first fit's values; of a constant parameter its size.
+    common : bool
+        Whether it is one parameter of all ids, in both fits.
     """
 
     n: int
@@ -56,6 +58,7 @@ class Differences:
     largest_in_errors: float | None
     n_in_errors: int
     spread: float
+    common: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +155,8 @@ def differences(first: Estimates, second: Estimates, *, errors_alike: bool = Tru
     with np.errstate(divide="ignore", invalid="ignore"):
         in_errors = np.abs(difference) / unit
     in_errors = in_errors[~np.isnan(in_errors)]
-    spread = float(x.std())
-    constant = spread <= 1e-12 * max(1.0, float(np.abs(x).max()))
-    varied = x.size > 2 and not constant and y.std() > 1e-12 * max(1.0, float(np.abs(y).max()))
+    spread, constant = float(x.std()), _is_constant(x)
+    varied = x.size > 2 and not constant and not _is_constant(y)
     return Differences(
         int(x.size),
         float(np.corrcoef(x, y)[0, 1]) if varied else None,
@@ -166,7 +168,12 @@ def differences(first: Estimates, second: Estimates, *, errors_alike: bool = Tru
         float(in_errors.max()) if in_errors.size else None,
         int(in_errors.size),
         float(np.abs(x).mean()) if constant else spread,
+        x.size > 1 and constant and _is_constant(y),
     )
+
+
+def _is_constant(values: FloatArray) -> bool:
+    return float(values.std()) <= 1e-12 * max(1.0, float(np.abs(values).max()))
 
 
 def _finite(

@@ -86,10 +86,7 @@ def common_frame(
         moved, conventions, known = [(f, None) for f in turned], "shift", (False, False)
     else:
         moved, conventions = [standardised(f) for f in turned], "scale and shift"
-    steps = [
-        (flip if why else IDENTITY).then(to or IDENTITY)
-        for (_, to), why in zip(moved, turns, strict=True)
-    ]
+    steps = [(flip if why else IDENTITY).then(to or IDENTITY) for (_, to), why in zip(moved, turns, strict=True)]
     words = tuple(
         f"{name} was turned round (theta -> -theta): {why}." for name, why in zip(names, turns, strict=True) if why
     )

@@ -64,11 +64,12 @@ class PairComparison:
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """Two fits measured in one alignment."""
+    """Two fits measured in one alignment; `before` are the findings without the estimated step."""
 
     alignment: Alignment
     terms: tuple[TermComparison, ...]
     findings: tuple[Finding, ...]
+    before: tuple[Finding, ...] = ()
 
     @property
     def passes(self) -> bool:
@@ -101,6 +102,7 @@ def compare_pair(
         relation,
         chosen.findings,
         aligned=chosen.alignment.freedom if chosen.alignment.freedom != "none" else "",
+        before=chosen.before,
         estimated=chosen.alignment.estimated,
         turned=bool(chosen.alignment.turned),
         convention=chosen.alignment.conventions != "none",
@@ -150,7 +152,7 @@ def _align(
         step = replace(alignment, estimated=estimated, freedom=freedom)
         tried = _measure(fits, framed, step, relation, persons, items)
         if tried.passes:
-            return tried
+            return replace(tried, before=start.findings)
     return start
 
 
@@ -166,7 +168,11 @@ def _estimate(framed: Pair, persons: Matched, items: Matched, freedom: Freedom) 
     pairs: list[Any] = [None, None]
     own = [f.item_parameters for f in framed]
     if own[0] is not None and own[1] is not None and items.n:
-        pairs = [(p.discrimination[at], p.intercept[at]) for p, at in zip(own, (items.first, items.second), strict=True) if p is not None]  # noqa: E501
+        pairs = [
+            (p.discrimination[at], p.intercept[at])
+            for p, at in zip(own, (items.first, items.second), strict=True)
+            if p is not None
+        ]  # noqa: E501
     one, two = framed[0].abilities, framed[1].abilities
     abilities = None
     if one is not None and two is not None and persons.n:

@@ -98,6 +98,8 @@ def ids(fit: FitResult) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]
 
 def _other_scoring(first: FitResult, second: FitResult) -> str:
     one, two = first.abilities, second.abilities
-    if one is None or two is None or one.method == two.method or "imported" in (one.method, two.method):
+    if one is None or two is None or "proportion" in (one.scale, two.scale) or "imported" in (one.method, two.method):
+        return ""
+    if one.method == two.method:
         return ""
     return f"{one.method} against {two.method}"

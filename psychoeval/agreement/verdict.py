@@ -82,7 +82,8 @@ def _statistical(term: TermComparison, limits: Limits) -> tuple[Level, str]:
     found = term.aligned
     bounds: list[tuple[bool, str]] = []
     if found.mean_in_errors is not None and found.largest_in_errors is not None and found.n_in_errors == found.n:
-        bounds.append(_bound(found.mean_in_errors, limits.mean, "mean {:g} SE"))
+        if not found.common:  # the average is over parameters, and this is one
+            bounds.append(_bound(found.mean_in_errors, limits.mean, "mean {:g} SE"))
         bounds.append(_bound(found.largest_in_errors, limits.largest, "largest {:g} SE"))
     else:
         bounds.append((found.rmsd <= NO_ERRORS.value * found.spread, f"RMSD {NO_ERRORS.value:g} SD, without errors"))
@@ -125,6 +126,8 @@ class Evidence:
     findings : tuple of Finding
     aligned : str
         "" or what was estimated (``shift``, ``scale``, ``scale and shift``) to get them.
+    before : tuple of Finding
+        Without `aligned`.
     estimated : Transformation
         Its scale and shift.
     turned : bool
@@ -141,6 +144,7 @@ class Evidence:
     relation: Relation
     findings: tuple[Finding, ...]
     aligned: str
+    before: tuple[Finding, ...]
     estimated: Transformation
     turned: bool
     convention: bool
@@ -197,9 +201,10 @@ def _alignment_words(evidence: Evidence) -> str:
             f"The {evidence.aligned} of the second ({law}) is estimated from the values: origin and unit of an "
             "imported table are an open convention. "
         )
+    over = "; ".join(f.words for f in evidence.before if f.level == "none")
     return (
-        f"They agree only after a further {evidence.aligned} of the second ({law}), which their identification does "
-        "not imply: that is a finding. "
+        f"As their models identify them they differ ({over}). They agree only after a further {evidence.aligned} of "
+        f"the second ({law}), which nothing but the values implies: that is a finding. "
     )
 
 
@@ -209,9 +214,7 @@ def _named(verdict: str, relation: Relation) -> str:
 
 def _equal_proportions(evidence: Evidence) -> bool:
     scores = evidence.scores
-    return (
-        scores is not None and scores.aligned.n > 0 and abs(scores.aligned.largest) <= NUMERICAL_PROPORTION.value
-    )
+    return scores is not None and scores.aligned.n > 0 and abs(scores.aligned.largest) <= NUMERICAL_PROPORTION.value
 
 
 def _ranks_agree(evidence: Evidence) -> bool:
