@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.estimators.native.map_objective import Penalty
+from psychoeval.estimators.native.map_objective import Penalty, Slopes
 from psychoeval.irt.models import Normal
 
 FloatArray = NDArray[np.float64]
@@ -20,20 +20,22 @@ PENALTIES = {"published": PUBLISHED, "weak": WEAK, "slope only": SLOPE_ONLY}
 
 
 def reference_objective(
-    successes: NDArray[Any], trials: NDArray[Any], penalty: Penalty, *, common_slope: bool
+    successes: NDArray[Any], trials: NDArray[Any], penalty: Penalty, *, slopes: Slopes, ability_sd: float = 1.0
 ) -> Callable[[FloatArray], float]:
     """Return F(theta, u, d) summed over the administered cells, one by one."""
     rows, columns = np.nonzero(trials)
     x, n = successes[rows, columns].astype(float), trials[rows, columns].astype(float)
     n_persons, n_items = trials.shape
-    n_slopes = 1 if common_slope else n_items
+    n_slopes = {"fixed": 0, "common": 1, "free": n_items}[slopes]
 
     def objective(point: FloatArray) -> float:
         theta, u, d = np.split(point, [n_persons, n_persons + n_slopes])
-        a = np.exp(np.broadcast_to(u, (n_items,)))
+        a = np.exp(u) * np.ones(n_items) if n_slopes else np.ones(n_items)
         eta = a[columns] * theta[rows] + d[columns]
         loss = np.sum(x * np.logaddexp(0, -eta) + (n - x) * np.logaddexp(0, eta))
-        prior = np.sum(theta**2) / 2 + np.sum((u - penalty.slope.mean) ** 2) / (2 * penalty.slope.sd**2)
+        prior = np.sum(theta**2) / (2 * ability_sd**2)
+        if penalty.slope is not None:
+            prior += np.sum((u - penalty.slope.mean) ** 2) / (2 * penalty.slope.sd**2)
         if penalty.location is not None:
             location = -d / a if penalty.on_difficulty else d
             prior += np.sum((location - penalty.location.mean) ** 2) / (2 * penalty.location.sd**2)

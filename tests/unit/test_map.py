@@ -48,7 +48,7 @@ def test_mode_is_stationary_for_the_sum_over_cells() -> None:
     found = fit(Responses.from_array(x, trials), tolerance=1e-9)
     items = found.item_parameters
     point = np.concatenate([found.abilities.estimate, np.log(items.discrimination), items.intercept])
-    reference = reference_objective(x, trials, PUBLISHED, common_slope=False)
+    reference = reference_objective(x, trials, PUBLISHED, slopes="free")
     assert np.abs(difference_gradient(reference, point)).max() < 1e-5
     assert found.statistics["penalised_log_likelihood"] == pytest.approx(-reference(point), rel=1e-12)
     p = 1 / (1 + np.exp(-(np.outer(point[:20], items.discrimination) + items.intercept)))
@@ -84,46 +84,64 @@ def test_permuting_persons_and_items_permutes_the_answer(model) -> None:
     np.testing.assert_allclose(two.item_parameters.covariance, one.item_parameters.covariance[columns], atol=1e-7)
 
 
-def test_rasch_is_the_1pl_on_its_own_scale() -> None:
+@pytest.mark.parametrize("priors", ["none", "weak", "published"])
+@pytest.mark.parametrize("sd", [1.0, 2.5])
+def test_rasch_has_unit_slopes_and_the_sd_that_was_chosen(priors, sd) -> None:
     data = responses(30, 20, trials=2, missing=0.1)
-    rasch, one_pl = fit(data, "Rasch", "weak"), fit(data, "1PL", "weak")
-    a = one_pl.item_parameters.discrimination[0]
-    assert (one_pl.item_parameters.discrimination == a).all()
-    assert (rasch.item_parameters.discrimination == 1).all()
-    assert rasch.latent_distribution.sd == pytest.approx(a, rel=1e-9)
-    assert rasch.latent_distribution.sd_standard_error == pytest.approx(
-        one_pl.item_parameters.standard_errors["discrimination"][0], rel=1e-9
-    )
-    np.testing.assert_allclose(rasch.abilities.estimate, a * one_pl.abilities.estimate, atol=1e-9)
-    np.testing.assert_allclose(rasch.item_parameters.intercept, one_pl.item_parameters.intercept, atol=1e-9)
-    assert rasch.log_likelihood == pytest.approx(one_pl.log_likelihood, rel=1e-12)
+    found = fit(data, "Rasch", priors, ability_sd=sd, tolerance=1e-9)
+    items, n = found.item_parameters, 30
+    assert (items.discrimination[items.estimated] == 1).all()
+    assert (items.standard_errors["discrimination"][items.estimated] == 0).all()
+    assert found.latent_distribution.sd == sd
+    assert found.latent_distribution.sd_standard_error is None
+    assert found.n_parameters == n + items.estimated.sum()
+    kept, count = items.estimated, data.trials[:, items.estimated].astype(float)
+    x, precision = data.successes[:, kept].astype(float), {"none": 0.0, "weak": 1 / 9, "published": 1 / 4}[priors]
+
+    def negative_log_density(point: np.ndarray) -> float:
+        theta, d = point[:n], point[n:]
+        eta = theta[:, None] + d
+        loss = np.sum(count * np.logaddexp(0, eta) - x * eta)
+        return float(loss + np.sum(theta**2) / (2 * sd**2) + precision * np.sum(d**2) / 2)
+
+    point = np.concatenate([found.abilities.estimate, items.intercept[kept]])
+    assert np.abs(difference_gradient(negative_log_density, point)).max() < 1e-5
+    assert found.statistics["penalised_log_likelihood"] == pytest.approx(-negative_log_density(point), rel=1e-12)
+    p = 1 / (1 + np.exp(-(point[:n, None] + point[n:])))
+    w = count * p * (1 - p)
+    hessian = np.block([
+        [np.diag(w.sum(1) + sd**-2), w], [w.T, np.diag(w.sum(0) + precision)]
+    ])  # fmt: skip
+    covariance = np.linalg.inv(hessian)
+    np.testing.assert_allclose(found.abilities.covariance, covariance[:n, :n], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(items.standard_errors["difficulty"][kept] ** 2, np.diag(covariance)[n:], rtol=1e-6)
+    prior_share = np.trace(covariance[:n, :n]) / sd**2 + precision * np.trace(covariance[n:, n:])
+    assert found.statistics["effective_parameters"] == pytest.approx(found.n_parameters - prior_share, rel=1e-6)
 
 
-def test_rasch_errors_are_those_of_abilities_on_its_scale() -> None:
-    x, trials = simulated(12, 9, trials=5)
-    data = Responses.from_array(x, trials)
-    found = fit(data, "Rasch", "weak", tolerance=1e-9)
-    sd, d = found.latent_distribution.sd, found.item_parameters.intercept
+def test_rasch_difficulty_prior_is_about_minus_the_intercept() -> None:
+    data = responses(30, 20)
+    one = fit(data, "Rasch", Priors(difficulty=Normal(0.5, 1.0)))
+    two = fit(data, "Rasch", Priors(intercept=Normal(-0.5, 1.0)))
+    np.testing.assert_allclose(one.item_parameters.intercept, two.item_parameters.intercept, atol=1e-9)
 
-    def negative_log_density(point: np.ndarray) -> float:  # (t, log sd, d) with t = sd theta
-        t, u, d = point[:12], point[12], point[13:]
-        eta = t[:, None] + d
-        prior = np.sum((t / np.exp(u)) ** 2) / 2 + u**2 / 0.5 + np.sum(d**2) / 18
+
+def test_slope_prior_of_the_1pl_counts_once_an_item() -> None:
+    data = responses(25, 12, trials=3)
+    found = fit(data, "1PL", Priors(log_discrimination=Normal(0.2, 0.3), intercept=Normal(0.0, 3.0)), tolerance=1e-9)
+    a = found.item_parameters.discrimination
+    assert (a == a[0]).all()
+    x, trials = data.successes.astype(float), data.trials.astype(float)
+
+    def negative_log_density(point: np.ndarray) -> float:  # the 2PL's, at equal slopes
+        theta, u, d = point[:25], np.full(12, point[25]), point[26:]
+        eta = np.outer(theta, np.exp(u)) + d
+        prior = np.sum(theta**2) / 2 + np.sum((u - 0.2) ** 2) / (2 * 0.3**2) + np.sum(d**2) / 18
         return float(np.sum(trials * np.logaddexp(0, eta) - x * eta) + prior)
 
-    point = np.concatenate([found.abilities.estimate, [np.log(sd)], d])
-    gradient = lambda p: difference_gradient(negative_log_density, p, 1e-4)  # noqa: E731
-    hessian = np.array([(gradient(point + s) - gradient(point - s)) / 2e-3 for s in 1e-3 * np.eye(point.size)])
-    covariance = np.linalg.inv((hessian + hessian.T) / 2)
-    np.testing.assert_allclose(found.abilities.covariance, covariance[:12, :12], rtol=1e-3, atol=1e-5)
-
-
-def test_rasch_difficulty_prior_is_about_its_own_difficulty() -> None:
-    data = responses(30, 20)
-    by_difficulty = Priors(log_discrimination=Normal(0, 0.5), difficulty=Normal(0.5, 1.0))
-    by_intercept = Priors(log_discrimination=Normal(0, 0.5), intercept=Normal(-0.5, 1.0))
-    one, two = fit(data, "Rasch", by_difficulty), fit(data, "Rasch", by_intercept)
-    np.testing.assert_allclose(one.item_parameters.intercept, two.item_parameters.intercept, atol=1e-9)
+    point = np.concatenate([found.abilities.estimate, [np.log(a[0])], found.item_parameters.intercept])
+    assert np.abs(difference_gradient(negative_log_density, point)).max() < 1e-5
+    assert found.statistics["penalised_log_likelihood"] == pytest.approx(-negative_log_density(point), rel=1e-12)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -208,13 +226,58 @@ def test_few_items_run_away_and_the_fit_fails_its_check() -> None:
     assert found.item_parameters.no_errors_because
 
 
-def test_scale_that_the_data_do_not_set_is_said() -> None:
+def test_common_slope_of_few_items_has_no_sensible_scale_and_fails_its_check() -> None:
+    with pytest.warns(ConvergenceWarning, match="no sensible scale"):
+        found = pe.fit(pe.load_dataset("lsat6"), "map", model="1PL")
+    assert found.convergence.status == "failed_check"
+    assert found.item_parameters.discrimination[0] > 10
+    assert "the Rasch model" in found.convergence.failures[0]
+    assert "(mirt-em)" in found.convergence.failures[0]
+
+
+def test_steep_common_slope_is_a_warning() -> None:
+    found = fit(responses(200, 25), "1PL", Priors(log_discrimination=Normal(np.log(6.0), 0.05)))
+    assert 4 < found.item_parameters.discrimination[0] < 10
+    assert found.convergence.status == "converged"
+    assert any("no sensible scale" in w for w in found.convergence.warnings)
+
+
+def test_rasch_of_few_items_has_the_scale_that_was_chosen() -> None:
     found = pe.fit(pe.load_dataset("lsat6"), "map", model="Rasch")
     assert found.convergence.status == "converged"
-    assert found.latent_distribution.sd > 5
-    assert any("does not estimate the unit" in w for w in found.convergence.warnings)
-    quiet = fit(responses(60, 200))
-    assert not any("does not estimate the unit" in w for w in quiet.convergence.warnings)
+    assert found.convergence.warnings == ()
+    # Marginal maximum likelihood (R mirt, Rasch): 2.730 .999 .240 1.307 2.099. A joint mode's spread more.
+    np.testing.assert_allclose(found.item_parameters.intercept, [2.730, 0.999, 0.240, 1.307, 2.099], atol=0.3)
+
+
+@pytest.mark.parametrize(("sd", "word"), [(0.3, "too small"), (8.0, "too large")])
+def test_sd_that_does_not_go_with_the_data_is_said(sd, word) -> None:
+    data = responses(60, 200)
+    sentence = f"ability_sd={sd:g} is {word}"
+    assert any(sentence in w for w in fit(data, "Rasch", ability_sd=sd).convergence.warnings)
+    assert not any("mean square" in w for w in fit(data, "Rasch").convergence.warnings)
+
+
+def test_scale_that_the_data_do_not_set_is_said() -> None:
+    wide = fit(responses(1000, 20), "1PL", "weak")
+    assert any("does not estimate the unit" in w for w in wide.convergence.warnings)
+    assert not any("does not estimate the unit" in w for w in fit(responses(60, 200)).convergence.warnings)
+
+
+def test_item_that_works_the_wrong_way_round_is_named() -> None:
+    rng = np.random.default_rng(2)
+    theta, b = rng.normal(size=(800, 1)), rng.normal(size=40)
+    x = rng.random((800, 40)) < 1 / (1 + np.exp(-(theta - b)))
+    straight = fit(Responses.from_array(x.astype(float)))
+    x[:, 7] = ~x[:, 7]
+    reversed_ = fit(Responses.from_array(x.astype(float)))
+    assert not any("negatively" in w for w in straight.convergence.warnings)
+    sentence = next(w for w in reversed_.convergence.warnings if "negatively" in w)
+    assert "1 of 40 items" in sentence
+    assert "'item-8'" in sentence
+    slopes = reversed_.item_parameters.discrimination
+    assert np.argmin(slopes) == 7
+    assert slopes[7] < 0.2 < 1 < np.delete(slopes, 7).min()
 
 
 def test_stopping_early_is_a_status() -> None:
@@ -240,7 +303,7 @@ def test_published_rule_says_that_it_is_not_the_maximum() -> None:
         (None, {}, "no model"),
         (ItemModel("3PL"), {}, "3PL"),
         (ItemModel("2PL"), {}, "no maximum"),
-        (ItemModel("Rasch", Priors(intercept=Normal(0, 3))), {}, "no maximum"),
+        (ItemModel("1PL", Priors(intercept=Normal(0, 3))), {}, "no maximum"),
         (pe.item_model("Rasch", "published"), {"stopping": "published"}, "for the 2PL"),
     ],
 )
@@ -253,17 +316,27 @@ def test_without_a_slope_prior_larger_slopes_are_always_better() -> None:
     # The reason for the refusal: equal probabilities at ever less penalty.
     penalty = dataclasses.replace(PUBLISHED, slope=Normal(0.0, 1e8), location=None)
     x, trials = simulated(20, 10)
-    reference = reference_objective(x, trials, penalty, common_slope=False)
+    reference = reference_objective(x, trials, penalty, slopes="free")
     point = np.random.default_rng(0).normal(size=40)
     theta, u, d = np.split(point, [20, 30])
     values = [reference(np.concatenate([theta / s, u + np.log(s), d])) for s in (1, 2, 4, 8)]
     assert (np.diff(values) < 0).all()
 
 
-@pytest.mark.parametrize("bad", [{"tolerance": 0}, {"tolerance": "x"}, {"max_iterations": 0}, {"stopping": "early"}])
+@pytest.mark.parametrize(
+    "bad",
+    [{"tolerance": 0}, {"tolerance": "x"}, {"max_iterations": 0}, {"stopping": "early"}, {"ability_sd": 0},
+     {"ability_sd": np.inf}, {"ability_sd": np.nan}, {"ability_sd": "wide"}],
+)  # fmt: skip
 def test_bad_settings_are_refused(bad) -> None:
     with pytest.raises(SettingsError, match=next(iter(bad))):
         MAP(**bad)
+
+
+@pytest.mark.parametrize("model", ["1PL", "2PL"])
+def test_ability_sd_is_for_rasch_only(model) -> None:
+    with pytest.raises(SettingsError, match="ability_sd=2"):
+        fit(responses(5, 5), model, ability_sd=2.0)
 
 
 def test_data_without_an_estimable_item_are_refused() -> None:

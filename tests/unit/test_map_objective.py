@@ -16,7 +16,9 @@ from tests.unit.map_reference import (
 )
 
 every_penalty = pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
-both_slopes = pytest.mark.parametrize("common", [False, True], ids=["2PL", "1PL"])
+all_slopes = pytest.mark.parametrize("slopes", ["fixed", "common", "free"])
+#: Another than 1 where it is a choice.
+SD = {"fixed": 1.7, "common": 1.0, "free": 1.0}
 data = pytest.mark.parametrize(("trials", "missing"), [(1, 0.0), (1, 0.3), (4, 0.3)])
 
 
@@ -43,12 +45,12 @@ def dense(hessian: ArrowHessian) -> np.ndarray:
 
 
 @every_penalty
-@both_slopes
+@all_slopes
 @data
-def test_value_and_gradient_are_those_of_the_sum_over_cells(penalty, common, trials, missing) -> None:
+def test_value_and_gradient_are_those_of_the_sum_over_cells(penalty, slopes, trials, missing) -> None:
     x, n = simulated(7, 5, trials=trials, missing=missing)
-    objective = JointObjective(x, n, penalty, common_slope=common)
-    reference = reference_objective(x, n, penalty, common_slope=common)
+    objective = JointObjective(x, n, penalty, slopes=slopes, ability_sd=SD[slopes])
+    reference = reference_objective(x, n, penalty, slopes=slopes, ability_sd=SD[slopes])
     point = a_point(objective)
     at = objective.evaluate(point)
     assert at.value == pytest.approx(reference(point), rel=1e-13)
@@ -56,11 +58,11 @@ def test_value_and_gradient_are_those_of_the_sum_over_cells(penalty, common, tri
 
 
 @every_penalty
-@both_slopes
+@all_slopes
 @data
-def test_hessian_is_the_derivative_of_the_gradient(penalty, common, trials, missing) -> None:
+def test_hessian_is_the_derivative_of_the_gradient(penalty, slopes, trials, missing) -> None:
     x, n = simulated(7, 5, trials=trials, missing=missing)
-    objective = JointObjective(x, n, penalty, common_slope=common)
+    objective = JointObjective(x, n, penalty, slopes=slopes, ability_sd=SD[slopes])
     point = a_point(objective)
     numeric = difference_hessian(lambda p: objective.evaluate(p).gradient, point)
     exact = dense(arrow_hessian(objective, objective.evaluate(point)))
@@ -68,20 +70,20 @@ def test_hessian_is_the_derivative_of_the_gradient(penalty, common, trials, miss
 
 
 @every_penalty
-@both_slopes
-def test_gauss_newton_part_is_positive_definite_anywhere(penalty, common) -> None:
+@all_slopes
+def test_gauss_newton_part_is_positive_definite_anywhere(penalty, slopes) -> None:
     x, n = simulated(9, 6, trials=3, missing=0.2)
-    objective = JointObjective(x, n, penalty, common_slope=common)
+    objective = JointObjective(x, n, penalty, slopes=slopes, ability_sd=SD[slopes])
     for seed in range(20):
         at = objective.evaluate(3 * a_point(objective, seed))
         assert np.linalg.eigvalsh(dense(arrow_hessian(objective, at, exact=False))).min() > -1e-9
 
 
-@both_slopes
+@all_slopes
 @pytest.mark.parametrize("exact", [True, False])
-def test_products_are_those_of_the_block_between_persons_and_items(common, exact) -> None:
+def test_products_are_those_of_the_block_between_persons_and_items(slopes, exact) -> None:
     x, n = simulated(11, 6, trials=2, missing=0.2)
-    objective = JointObjective(x, n, PUBLISHED, common_slope=common)
+    objective = JointObjective(x, n, PUBLISHED, slopes=slopes, ability_sd=SD[slopes])
     hessian = arrow_hessian(objective, objective.evaluate(a_point(objective)), exact=exact)
     cross = hessian.cross_block(slice(None), slice(None))
     rng = np.random.default_rng(0)
@@ -90,15 +92,15 @@ def test_products_are_those_of_the_block_between_persons_and_items(common, exact
     np.testing.assert_allclose(hessian.to_persons(y), np.einsum("njq,jq->n", cross, y), atol=1e-12)
 
 
-@both_slopes
+@all_slopes
 @pytest.mark.parametrize("trials", [1, 3])
-def test_blocks_computed_again_give_what_kept_ones_give(common, trials, monkeypatch) -> None:
+def test_blocks_computed_again_give_what_kept_ones_give(slopes, trials, monkeypatch) -> None:
     x, n = simulated(23, 9, trials=trials, missing=0.1)
-    kept = JointObjective(x, n, PUBLISHED, common_slope=common)
+    kept = JointObjective(x, n, PUBLISHED, slopes=slopes, ability_sd=SD[slopes])
     point = a_point(kept)
     monkeypatch.setattr(map_objective, "KEPT_CELLS", 0)
     monkeypatch.setattr(map_objective.row_blocks, "__defaults__", (18,))  # two persons a block
-    again = JointObjective(x, n, PUBLISHED, common_slope=common)
+    again = JointObjective(x, n, PUBLISHED, slopes=slopes, ability_sd=SD[slopes])
     first, second = kept.evaluate(point), again.evaluate(point)
     assert second.residuals is None
     assert second.value == pytest.approx(first.value, rel=1e-14)
@@ -113,8 +115,8 @@ def test_blocks_computed_again_give_what_kept_ones_give(common, trials, monkeypa
 def test_counts_are_as_good_as_repeated_columns_of_tied_items() -> None:
     x, n = simulated(8, 4, trials=1)
     more, _ = simulated(8, 4, trials=1, seed=9)
-    counts = JointObjective(x + more, n + n, PUBLISHED, common_slope=False)
-    columns = JointObjective(np.hstack([x, more]), np.hstack([n, n]), PUBLISHED, common_slope=False)
+    counts = JointObjective(x + more, n + n, PUBLISHED, slopes="free")
+    columns = JointObjective(np.hstack([x, more]), np.hstack([n, n]), PUBLISHED, slopes="free")
     point = a_point(counts)
     theta, u, d = counts.split(point)
     tied = np.concatenate([theta, u, u, d, d])
@@ -125,7 +127,7 @@ def test_counts_are_as_good_as_repeated_columns_of_tied_items() -> None:
 
 def test_no_probability_underflows_to_a_false_optimum() -> None:
     x, n = simulated(4, 3)
-    objective = JointObjective(x, n, PUBLISHED, common_slope=False)
+    objective = JointObjective(x, n, PUBLISHED, slopes="free")
     far = objective.start()
     far[4:7] = 8.0  # slopes of 3,000
     assert objective.evaluate(far).value > objective.evaluate(objective.start()).value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import DataError, ModelError, SettingsError
-from psychoeval.estimators.native.map_objective import JointObjective, Penalty
+from psychoeval.estimators.native.map_objective import JointObjective, Penalty, Slopes
 from psychoeval.estimators.native.map_report import Report
 from psychoeval.estimators.native.map_steps import minimize, published_search
 from psychoeval.irt.models import ItemModel, Normal
@@ -19,6 +20,7 @@ from psychoeval.results.fit_result import FitResult
 
 Stopping = Literal["converged", "published"]
 STOPPING: Final[tuple[str, ...]] = ("converged", "published")
+SLOPES: Final[dict[str, Slopes]] = {"Rasch": "fixed", "1PL": "common", "2PL": "free"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,21 +29,20 @@ class MAP:
 
     Minimises over abilities theta, slopes a = exp(u) and intercepts d
 
-        F = -log L(x | theta, a, d) + sum theta^2 / 2 + priors of log a and of the location,
+        F = -log L(x | theta, a, d) + sum theta^2 / (2 s^2) + priors of every item's log a and location,
 
     L binomial over the observed cells. The 2PL with the priors ``"published"``, log a ~ N(0, .5) and b ~ N(0, 2), is
-    the estimator of arXiv:2605.11205. The 1PL has one slope and its prior once. The Rasch model is the 1PL on the
-    scale a theta, so that its latent SD is a; a difficulty prior is then about b = -d on that scale, and the slope
-    prior about the SD.
+    the estimator of arXiv:2605.11205; the 1PL is the same with equal slopes, s = 1 in both. The Rasch model has a = 1
+    and s = `ability_sd`, and takes no slope prior. A joint mode cannot estimate the latent SD (with s free, larger
+    slopes and smaller abilities always pay): `ability_sd` is a choice, and that of the result is this choice.
 
-    Slopes need a prior: without one, a -> a s, theta -> theta / s always lowers F, and there is no maximum. Constant
-    items are estimated if the location has a prior, and left out (NaN) otherwise. Items and persons without responses
-    are NaN.
+    Free slopes need a prior: without one there is no maximum, for the same reason. Constant items are estimated if
+    the location has a prior, and left out (NaN) otherwise. Items and persons without responses are NaN.
 
     Standard errors are the inverse observed information at the mode, items' uncertainty included. A joint mode is not
-    a marginal one: abilities are optimised, not integrated out, so slopes are overstated and intervals promise no
-    coverage (see Notes), and with few items a person (5 items, 1000 persons) single slopes run away: such a fit is
-    ``failed_check``.
+    a marginal one: abilities are optimised, not integrated out, so slopes are overstated, and intervals promise no
+    coverage (see Notes). With few items a person the common slope of the 1PL, or single slopes of the 2PL, run away
+    beyond 10: such a fit is ``failed_check``.
 
     Parameters
     ----------
@@ -50,6 +51,9 @@ class MAP:
         last iteration exceeds it.
     max_iterations : int
         Of Newton steps.
+    ability_sd : float
+        SD of the abilities' prior in the Rasch model, logits. Where systems saw items of different difficulty, ranks
+        depend on it.
     stopping : {"converged", "published"}
         ``"published"`` replicates the rule of arXiv:2605.11205 for the 2PL: L-BFGS-B from zeros, at most 80
         iterations, ftol 1e-7, |theta| <= 4, |b| <= 5, |log a| <= 3. It stops where it stops; the gradient there is
@@ -83,6 +87,7 @@ class MAP:
     name: ClassVar[str] = "map"
     tolerance: float = 1e-6
     max_iterations: int = 200
+    ability_sd: float = 1.0
     stopping: Stopping = "converged"
 
     def __post_init__(self) -> None:
@@ -90,6 +95,8 @@ class MAP:
             raise SettingsError(f"map: tolerance={self.tolerance!r}.", "Give a number between 0 and 1, such as 1e-6.")
         if not (isinstance(self.max_iterations, int) and self.max_iterations > 0):
             raise SettingsError(f"map: max_iterations={self.max_iterations!r}.", "Give a positive whole number.")
+        if not (isinstance(self.ability_sd, (int, float)) and 0 < self.ability_sd < np.inf):
+            raise SettingsError(f"map: ability_sd={self.ability_sd!r}.", "Give a positive number of logits, such as 1.")
         if self.stopping not in STOPPING:
             raise SettingsError(f"map: stopping={self.stopping!r} is unknown.", f"Choose one of {', '.join(STOPPING)}.")
 
@@ -101,25 +108,29 @@ class MAP:
         responses : Responses
             Binary or counts, cells may be missing.
         model : ItemModel
-            Rasch, 1PL or 2PL with a prior on the slopes.
+            Rasch; 1PL or 2PL with a prior on the slopes.
 
         Returns
         -------
         FitResult
-            `statistics` holds ``penalised_log_likelihood`` (-F), ``ability_mean_square`` (of theta^2 + SE^2, on the
-            scale of the N(0, 1) prior), ``effective_parameters`` and, for counts, ``overdispersion_ratio``: Pearson's
-            chi-squared over cells minus effective parameters.
+            `statistics` holds ``penalised_log_likelihood`` (-F), ``ability_mean_square`` (of theta^2 + SE^2),
+            ``effective_parameters`` and, for counts, ``overdispersion_ratio``: Pearson's chi-squared over cells minus
+            effective parameters.
 
         Raises
         ------
         ModelError
-            For the 3PL, without a prior on the slopes, or the published rule on another model than the 2PL.
+            For the 3PL, a 1PL or 2PL without a prior on the slopes, or the published rule on another model than the
+            2PL.
+        SettingsError
+            If `ability_sd` is set for another model than Rasch.
         DataError
             If no item can be estimated.
         """
-        model, penalty = self._checked(model)
+        model = self._checked(model)
+        has_location = model.priors is not None and (model.priors.difficulty or model.priors.intercept) is not None
         items, persons = item_status(responses), person_status(responses)
-        unusable = {"no_responses"} | (set() if penalty.location is not None else {"constant_all_0", "constant_all_1"})
+        unusable = {"no_responses"} | (set() if has_location else {"constant_all_0", "constant_all_1"})
         kept = np.array([s not in unusable for s in items])
         seen = np.array([s != "no_responses" for s in persons])
         if not kept.any():
@@ -127,7 +138,7 @@ class MAP:
                 f"None of the {len(items)} items can be estimated: all are constant or were never run.",
                 'Give the location a prior (priors="published"), or look at the data.',
             )
-        objective = _objective(responses, penalty, seen, kept, common_slope=model.name != "2PL")
+        objective = self._objective(responses, model, seen, kept)
         if self.stopping == "published":
             optimum = published_search(objective)
         else:
@@ -144,38 +155,50 @@ class MAP:
             if self.stopping == "published"
             else f"truncated Newton to gradient and change <= {self.tolerance:g}, at most {self.max_iterations} steps"
         )
-        return f"map: joint posterior mode of {what}; {how}; standard errors from the inverse observed information"
+        sd = f", ability SD {self.ability_sd:g}" if model is None or model.name == "Rasch" else ""
+        return f"map: joint posterior mode of {what}{sd}; {how}; standard errors from the inverse observed information"
 
-    def _checked(self, model: ItemModel | None) -> tuple[ItemModel, Penalty]:
+    def _checked(self, model: ItemModel | None) -> ItemModel:
         if model is None or model.name == "3PL":
             what = "no model" if model is None else "the 3PL"
             raise ModelError(f"map does not fit {what}.", "It fits Rasch, 1PL, 2PL.")
-        penalty = _penalty(model)
         if self.stopping == "published" and model.name != "2PL":
             raise ModelError(
                 f'stopping="published" is a rule for the 2PL, not for the {model.name}.', 'Use stopping="converged".'
             )
-        return model, penalty
+        if model.name != "Rasch" and self.ability_sd != 1:
+            raise SettingsError(
+                f"map: ability_sd={self.ability_sd:g} with the {model.name}, whose abilities are N(0, 1).",
+                "Leave it at 1, or fit the Rasch model.",
+            )
+        if model.name != "Rasch" and (model.priors is None or not model.priors.has_slope):
+            raise ModelError(
+                f"map cannot fit the {model.name} without a prior on the slopes: with theta ~ N(0, 1) alone, larger "
+                "slopes and smaller abilities of equal probabilities are always better, so there is no maximum.",
+                'Give priors="published" or "weak", fit the Rasch model, or use an estimator that integrates the '
+                "abilities out (mirt-em).",
+            )
+        return model
+
+    def _objective(
+        self, responses: Responses, model: ItemModel, seen: NDArray[np.bool_], kept: NDArray[np.bool_]
+    ) -> JointObjective:
+        successes, trials = responses.successes, responses.trials
+        if not (seen.all() and kept.all()):  # an index would copy
+            successes, trials = successes[np.ix_(seen, kept)], trials[np.ix_(seen, kept)]
+        penalty = _penalty(model, n_items=successes.shape[1])
+        return JointObjective(successes, trials, penalty, slopes=SLOPES[model.name], ability_sd=self.ability_sd)
 
 
-def _penalty(model: ItemModel) -> Penalty:
+def _penalty(model: ItemModel, n_items: int) -> Penalty:
     priors = model.priors
-    slope = None if priors is None else priors.slope_on_log_scale
-    if priors is None or slope is None:
-        raise ModelError(
-            f"map cannot fit the {model.name} without a prior on the slopes: with theta ~ N(0, 1) alone, larger "
-            "slopes and smaller abilities of equal probabilities are always better, so there is no maximum.",
-            'Give priors="published" or "weak", or use an estimator that integrates the abilities out (mirt-em).',
-        )
-    if model.name == "Rasch" and priors.difficulty is not None:
-        return Penalty(slope, Normal(-priors.difficulty.mean, priors.difficulty.sd), False)
-    return Penalty(slope, priors.difficulty or priors.intercept, priors.difficulty is not None)
-
-
-def _objective(
-    responses: Responses, penalty: Penalty, seen: NDArray[np.bool_], kept: NDArray[np.bool_], *, common_slope: bool
-) -> JointObjective:
-    successes, trials = responses.successes, responses.trials
-    if not (seen.all() and kept.all()):  # an index would copy
-        successes, trials = successes[np.ix_(seen, kept)], trials[np.ix_(seen, kept)]
-    return JointObjective(successes, trials, penalty, common_slope=common_slope)
+    if priors is None:
+        return Penalty(None, None, False)
+    location, slope = priors.difficulty or priors.intercept, priors.slope_on_log_scale
+    if model.name == "Rasch":
+        if priors.difficulty is not None:  # b = -d
+            location = Normal(-priors.difficulty.mean, priors.difficulty.sd)
+        return Penalty(None, location, False)
+    if model.name == "1PL" and slope is not None:  # once for every item, as in the 2PL
+        slope = Normal(slope.mean, slope.sd / math.sqrt(n_items))
+    return Penalty(slope, location, priors.difficulty is not None)

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.irt.classical import item_rest_correlation
-from psychoeval.irt.parameters import ItemStatus
+from psychoeval.estimators.native.map_objective import JointObjective, Slopes
+from psychoeval.irt.classical import item_rest_correlation, mean_of_seen
+from psychoeval.irt.parameters import ItemParameters
+from psychoeval.responses.connectivity import components
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.checks import RUNAWAY_INTERCEPT, RUNAWAY_SLOPE, STEEP_SLOPE
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+Sentences = tuple[str, ...]
 
-#: Below it success moves by less than .1 within 4 logits of ability.
-FLAT_SLOPE: Final = 0.1
+#: Standard errors below 0 at which an item-rest correlation is negative: 1 item of 700 by chance where all are 0.
+REVERSED_ERRORS: Final = 3.0
 #: Share of items that do not correlate with the rest. Simulated 2PL data give at most .04 (30 x 500), coin flips .4.
 UNRELATED_SHARE: Final = 0.2
-#: Mean of theta^2 + SE^2, which the N(0, 1) prior puts at 1. 100 x 1000 gives .85, 30 x 500 gives 1.0.
+#: Mean of theta^2 + SE^2 over the prior variance. 100 x 1000 gives .85, 30 x 500 gives 1.0.
 SPREAD_LIMITS: Final = (0.5, 2.0)
+#: SD over persons of the mean intercept of the items they saw, logits.
+UNEQUAL_ITEMS: Final = 0.5
 OVERDISPERSED: Final = 1.5
 NAMED: Final = 3
 
@@ -31,39 +35,49 @@ def runaway_items(a: FloatArray, d: FloatArray) -> BoolArray:
     return np.asarray((np.abs(a) > RUNAWAY_SLOPE) | (np.abs(d) > RUNAWAY_INTERCEPT))
 
 
-def slope_findings(responses: Responses, a: FloatArray, d: FloatArray) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return failures and warnings about items with slopes of their own, (J,) arrays in the order of the items."""
-    people, n = f"{responses.person_label}s", int(np.isfinite(a).sum())
-    runaway = runaway_items(a, d)
-    steep, flat = (np.abs(a) > STEEP_SLOPE) & ~runaway, np.abs(a) < FLAT_SLOPE
+def slope_findings(responses: Responses, items: ItemParameters, slopes: Slopes) -> tuple[Sentences, Sentences]:
+    """Return failures and warnings about runaway and steep items."""
+    people, n = f"{responses.person_label}s", int(items.estimated.sum())
+    shape = f"With {responses.n_persons} {people} on {responses.n_items} items"
+    a = items.discrimination
+    runaway = runaway_items(a, items.intercept)
+    steep = (np.abs(a) > STEEP_SLOPE) & ~runaway
+    if slopes == "common" and (runaway | steep).any():
+        sentence = (
+            f"The common slope is {np.nanmax(a):.3g}. {shape} a joint mode has no sensible scale: larger slopes and "
+            "smaller abilities always pay. Use the Rasch model, or an estimator that integrates the abilities out "
+            "(mirt-em)."
+        )
+        return ((sentence,), ()) if runaway.any() else ((), (sentence,))
     failures, warnings = [], []
     if runaway.any():
         failures.append(
-            f"{int(runaway.sum())} of {n} items ran away: {_named(responses, a, runaway, largest=True)}. With "
-            f"{responses.n_persons} {people} on {responses.n_items} items the joint mode gains by letting a few items "
-            f"order the {people} alone, whatever the prior says. Use an estimator that integrates the abilities out "
-            "(mirt-em), the Rasch model, or a tighter prior on the slopes."
+            f"{int(runaway.sum())} of {n} items ran away: {_named(responses, a, runaway, largest=True)}. {shape} the "
+            f"joint mode gains by letting a few items order the {people} alone, whatever the prior says. Use an "
+            "estimator that integrates the abilities out (mirt-em), the Rasch model, or a tighter prior."
         )
     if steep.any():
         warnings.append(
             f"{int(steep.sum())} of {n} items have slopes above {STEEP_SLOPE:g}: "
             f"{_named(responses, a, steep, largest=True)}. The joint mode overstates slopes where items are few."
         )
-    if flat.any():
-        warnings.append(
-            f"{int(flat.sum())} of {n} slopes pile up near 0: {_named(responses, a, flat, largest=False)}. "
-            "Slopes are positive here (log a), so an item that works the wrong way round ends at 0."
-        )
     return tuple(failures), tuple(warnings)
 
 
-def factor_warning(responses: Responses) -> tuple[str, ...]:
-    """Return a warning where many items do not correlate with the others: the data hold almost no common factor."""
-    correlation, _, _ = item_rest_correlation(responses.successes, responses.trials)
+def factor_warning(responses: Responses) -> Sentences:
+    """Return a warning where many items do not correlate with the others, or some correlate negatively."""
+    correlation, error, _ = item_rest_correlation(responses.successes, responses.trials)
     known = np.isfinite(correlation)
     unrelated = known & (correlation <= 0)
     if unrelated.sum() < max(2.0, UNRELATED_SHARE * known.sum()):
-        return ()
+        backwards = known & (correlation + REVERSED_ERRORS * error < 0)
+        if not backwards.any():
+            return ()
+        return (
+            f"{int(backwards.sum())} of {int(known.sum())} items correlate negatively with the rest: "
+            f"{_named(responses, correlation, backwards, largest=False)}. Slopes are positive here (log a), so an item "
+            "that works the wrong way round ends near 0: look at its key, or leave it out.",
+        )
     names = _named(responses, correlation, unrelated, largest=False)
     return (
         f"{int(unrelated.sum())} of {int(known.sum())} items do not correlate with the rest: {names}. The data hold "
@@ -71,85 +85,68 @@ def factor_warning(responses: Responses) -> tuple[str, ...]:
     )
 
 
-def spread_warning(responses: Responses, second_moment: float, common: float | None, *, rasch: bool) -> tuple[str, ...]:
-    """Return a warning where the abilities do not spread as their prior says: then the data do not set the scale.
-
-    Parameters
-    ----------
-    responses : Responses
-    second_moment : float
-        Mean of theta^2 + SE^2 on the scale where theta ~ N(0, 1).
-    common : float, optional
-        The common slope, or the latent SD of the Rasch model.
-    rasch : bool
-    """
-    low, high = SPREAD_LIMITS
-    if low <= second_moment <= high:
+def spread_warning(responses: Responses, mean_square: float, objective: JointObjective) -> Sentences:
+    """Return a warning where the abilities do not spread as their prior says: then the data do not set the scale."""
+    ratio = mean_square * objective.ability_precision
+    if SPREAD_LIMITS[0] <= ratio <= SPREAD_LIMITS[1]:
         return ()
-    size = "large" if second_moment < 1 else "small"
-    if common is None:
-        what = f"the slopes come out too {size}"
-    else:
-        what = f"the {'latent SD' if rasch else 'common slope'} ({common:.3g}) comes out too {size}"
+    found = f"The abilities' mean square is {mean_square:.3g} where their prior expects {objective.ability_sd**2:.3g}"
+    if objective.slopes == "fixed":
+        return (
+            f"{found}: ability_sd={objective.ability_sd:g} is too {'small' if ratio > 1 else 'large'} for these data. "
+            "A joint mode cannot estimate it: give the latent SD that an estimator finds which integrates the "
+            "abilities out (mirt-em).",
+        )
     return (
-        f"The abilities' mean square is {second_moment:.3g} where their N(0, 1) prior expects 1: {what}. "
-        f"With {responses.n_persons} {responses.person_label}s and {responses.n_items} items the joint "
-        "mode does not estimate the unit of the scale. Ranks and ratios of slopes are not affected.",
+        f"{found}: slopes come out too {'small' if ratio > 1 else 'large'}. With {responses.n_persons} "
+        f"{responses.person_label}s and {responses.n_items} items the joint mode does not estimate the unit of the "
+        "scale. Ranks and ratios of slopes are not affected.",
     )
 
 
-def constant_warning(responses: Responses, status: Sequence[ItemStatus], *, estimated: bool) -> tuple[str, ...]:
+def constant_warning(responses: Responses, items: ItemParameters, *, estimated: bool) -> Sentences:
     """Return a sentence about items that are constant or were never run."""
-    constant = np.array([s.startswith("constant") for s in status])
-    never = np.array([s == "no_responses" for s in status])
-    out = []
-    if constant.any():
-        what = f"{int(constant.sum())} of {len(status)} items were answered alike by all who saw them"
-        out.append(
+    constant = sum(s.startswith("constant") for s in items.status)
+    never = items.status.count("no_responses")
+    out: Sentences = ()
+    if constant:
+        what = f"{constant} of {items.n_items} items were answered alike by all who saw them"
+        out += (
             f"{what}: their finite parameters are the priors' doing."
             if estimated
-            else f"{what}; without a prior on the location they have no finite maximum and are left out (NaN)."
+            else f"{what}; without a prior on the location they have no finite maximum and are left out (NaN).",
         )
-    if never.any():
-        out.append(f"{int(never.sum())} items were never run: nothing is known of them (NaN).")
-    return tuple(out)
+    if never:
+        out += (f"{never} items were never run: nothing is known of them (NaN).",)
+    return out
 
 
-def disconnected_warning(responses: Responses) -> tuple[str, ...]:
-    """Return a warning where persons and items fall apart into groups that share no response."""
-    groups = person_groups(responses)
-    n = int(groups.max()) + 1
-    if n <= 1:
+def link_warning(responses: Responses, items: ItemParameters, objective: JointObjective) -> Sentences:
+    """Return a warning where only the priors link persons, or pull those together who saw unequal items."""
+    people, label = f"{responses.person_label}s", responses.person_label
+    groups = components(responses)
+    if groups.n > 1:
+        sizes = np.bincount(groups.person_component[groups.person_component >= 0], minlength=groups.n)[:NAMED]
+        first = [int(np.argmax(groups.person_component == k)) for k in range(min(groups.n, NAMED))]
+        return (
+            f"The data fall into {groups.n} groups of {people} and items that share no response (sizes "
+            f"{sizes.tolist()}{', ...' if groups.n > NAMED else ''}; for example "
+            f"{', '.join(repr(responses.person_ids[i][:60]) for i in first)} lie in different ones). Only the priors "
+            f"link them: do not compare {people} across groups.",
+        )
+    seen = mean_of_seen(items.intercept, responses.trials)
+    seen = seen[np.isfinite(seen)]
+    if seen.size < 2 or seen.std() <= UNEQUAL_ITEMS:
         return ()
-    people = f"{responses.person_label}s"
-    largest = np.bincount(groups[groups >= 0])
-    first = [int(np.flatnonzero(groups == k)[0]) for k in range(min(n, NAMED))]
-    examples = ", ".join(repr(responses.person_ids[i][:60]) for i in first)
+    remedy = "a larger ability_sd" if objective.slopes == "fixed" else "the Rasch model and a larger ability_sd"
     return (
-        f"The data fall into {n} groups of {people} and items that share no response (sizes {largest[:NAMED].tolist()}"
-        f"{', ...' if n > NAMED else ''}; for example {examples} lie in different ones). Only the priors link them: "
-        f"do not compare {people} across groups.",
+        f"{people.capitalize()} saw items of unequal difficulty: the mean intercept of a {label}'s items lies between "
+        f"{seen.min():.2f} and {seen.max():.2f}. The prior of the abilities pulls all {people} to one mean and undoes "
+        f"a part of the correction for it. Fit again with {remedy} and see which ranks move.",
     )
 
 
-def person_groups(responses: Responses) -> NDArray[np.intp]:
-    """Return the connected component of each person, (N,), numbered from 0; -1 for persons without responses."""
-    seen = responses.trials.any(axis=1)
-    if (responses.trials > 0).all(axis=1).any():  # somebody saw every item
-        return np.where(seen, 0, -1)
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    rows, columns = np.nonzero(responses.trials)
-    size = responses.n_persons + responses.n_items
-    links = coo_array((np.ones(rows.size, dtype=np.int8), (rows, responses.n_persons + columns)), shape=(size, size))
-    _, labels = connected_components(links, directed=False)
-    groups = np.full(responses.n_persons, -1)
-    groups[seen] = np.unique(labels[: responses.n_persons][seen], return_inverse=True)[1]
-    return groups
-
-
-def overdispersion_warning(ratio: float) -> tuple[str, ...]:
+def overdispersion_warning(ratio: float) -> Sentences:
     """Return a warning where counts vary more than binomial counts would."""
     if not ratio > OVERDISPERSED:
         return ()

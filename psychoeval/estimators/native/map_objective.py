@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from psychoeval.irt.models import Normal
 
 FloatArray = NDArray[np.float64]
 CountArray = NDArray[np.unsignedinteger[Any]]
+#: a = 1 (Rasch), one for all items (1PL), or one an item (2PL).
+Slopes = Literal["fixed", "common", "free"]
 
 #: Cells worked on at a time: a few such blocks of float64 stay in a core's cache.
 BLOCK_CELLS: Final = 32_768
@@ -26,20 +28,22 @@ class Penalty:
 
     Parameters
     ----------
-    slope : Normal
-        Density of log a.
+    slope : Normal, optional
+        Density of log a; None where slopes are fixed.
     location : Normal, optional
         Density of the location.
     on_difficulty : bool
         Whether `location` is about b = -d / a; otherwise about the intercept d.
     """
 
-    slope: Normal
+    slope: Normal | None
     location: Normal | None
     on_difficulty: bool
 
     def slope_terms(self, u: FloatArray) -> tuple[float, FloatArray, float]:
         """Return value, gradient and second derivative of the penalty on u = log a."""
+        if self.slope is None:
+            return 0.0, np.zeros_like(u), 0.0
         z = (u - self.slope.mean) / self.slope.sd
         return 0.5 * float(z @ z), z / self.slope.sd, self.slope.sd**-2
 
@@ -82,7 +86,7 @@ class Evaluation:
     Parameters
     ----------
     point : (P,) array
-        (theta, u, d), u = log a: one for each item, or a single common one.
+        (theta, u, d), u = log a: one for each item, a single common one, or none.
     value : float
         F, to be minimised.
     loss : float
@@ -110,20 +114,25 @@ class Evaluation:
 
 
 class JointObjective:
-    """F(theta, u, d) = -log L(x | theta, a, d) + theta'theta / 2 + penalties, for N persons and J items.
+    """F(theta, u, d) = -log L(x | theta, a, d) + theta'theta / (2 s^2) + penalties, for N persons and J items.
 
     Parameters
     ----------
     successes, trials : (N, J) unsigned integer arrays
     penalty : Penalty
-    common_slope : bool
-        One u for all items (Rasch, 1PL), penalised once; else one an item.
+    slopes : {"fixed", "common", "free"}
+        The penalty on a common u counts once.
+    ability_sd : float
+        s.
     """
 
-    def __init__(self, successes: CountArray, trials: CountArray, penalty: Penalty, *, common_slope: bool) -> None:
-        self.successes, self.trials, self.penalty, self.common_slope = successes, trials, penalty, common_slope
+    def __init__(
+        self, successes: CountArray, trials: CountArray, penalty: Penalty, *, slopes: Slopes, ability_sd: float = 1.0
+    ) -> None:
+        self.successes, self.trials, self.penalty, self.slopes = successes, trials, penalty, slopes
+        self.ability_sd, self.ability_precision = ability_sd, ability_sd**-2
         self.n_persons, self.n_items = successes.shape
-        self.n_slopes = 1 if common_slope else self.n_items
+        self.n_slopes = {"fixed": 0, "common": 1, "free": self.n_items}[slopes]
         self.all_single = bool((trials == 1).all())
         self.keeps_cells = successes.size <= KEPT_CELLS
         if self.keeps_cells:  # converted once instead of at every evaluation
@@ -136,23 +145,28 @@ class JointObjective:
         return int(self.n_persons + self.n_slopes + self.n_items)
 
     def split(self, point: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return theta (N,), u (J,) or (1,), and d (J,) as views of a point or a gradient."""
+        """Return theta (N,), u (J,), (1,) or (0,), and d (J,) as views of a point or a gradient."""
         n = self.n_persons
         return point[:n], point[n : n + self.n_slopes], point[n + self.n_slopes :]
+
+    def log_slopes(self, u: FloatArray) -> FloatArray:
+        """Return log a of every item, (J,)."""
+        return np.broadcast_to(u if u.size else np.zeros(1), (self.n_items,))
 
     def start(self) -> FloatArray:
         """Return smoothed logits of persons and items with slopes at the prior's centre, (P,)."""
         by_person = _logit(self.successes.sum(1, dtype=np.int64), self.trials.sum(1, dtype=np.int64))
         by_item = _logit(self.successes.sum(0, dtype=np.int64), self.trials.sum(0, dtype=np.int64))
         theta = by_person - by_person.mean()
-        return np.concatenate([theta, np.full(self.n_slopes, self.penalty.slope.mean), by_item])
+        center = 0.0 if self.penalty.slope is None else self.penalty.slope.mean
+        return np.concatenate([theta, np.full(self.n_slopes, center), by_item])
 
     def cells(
         self, point: FloatArray, rows: slice, columns: slice = slice(None)
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None, FloatArray]:
         """Return eta, exp(-eta), p, n (None where all are 1) and x of a block of cells."""
         theta, u, d = self.split(point)
-        a = np.broadcast_to(np.exp(u), d.shape)[columns]
+        a = np.exp(self.log_slopes(u))[columns]
         eta = np.multiply.outer(theta[rows], a)
         eta += d[columns]
         odds = np.negative(eta)
@@ -169,9 +183,9 @@ class JointObjective:
 
         A value is infinite where a cell's probability underflows (|eta| > 709): no minimum lies there.
         """
-        theta, u, d = self.split(point)
+        theta, u, _ = self.split(point)
         with np.errstate(over="ignore"):
-            a = np.broadcast_to(np.exp(u), d.shape)
+            a = np.exp(self.log_slopes(u))
         keep = curvature and self.keeps_cells
         kept_g = np.empty(self.successes.shape) if keep else None
         kept_w = np.empty(self.successes.shape) if keep else None
@@ -204,17 +218,18 @@ class JointObjective:
     def penalties(self, point: FloatArray) -> float:
         """Return the part of F that comes from the priors, that of the abilities included."""
         theta, u, d = self.split(point)
-        location = self.penalty.location_terms(np.broadcast_to(u, d.shape), d)[0]
-        return 0.5 * float(theta @ theta) + self.penalty.slope_terms(u)[0] + location
+        location = self.penalty.location_terms(self.log_slopes(u), d)[0]
+        return 0.5 * self.ability_precision * float(theta @ theta) + self.penalty.slope_terms(u)[0] + location
 
     def _gradient(self, point: FloatArray, a: FloatArray, residual_a: FloatArray, by_item: FloatArray) -> FloatArray:
         theta, u, d = self.split(point)
-        by_location = self.penalty.location_terms(np.broadcast_to(u, d.shape), d)[1]
+        by_location = self.penalty.location_terms(self.log_slopes(u), d)[1]
         gradient = np.empty_like(point)
         by_theta, by_u, by_d = self.split(gradient)
-        by_theta[:] = residual_a + theta
-        slopes = a * by_item[1] + by_location[:, 0]
-        by_u[:] = (slopes.sum() if self.common_slope else slopes) + self.penalty.slope_terms(u)[1]
+        by_theta[:] = residual_a + self.ability_precision * theta
+        if self.slopes != "fixed":
+            by_slope = a * by_item[1] + by_location[:, 0]
+            by_u[:] = (by_slope.sum() if self.slopes == "common" else by_slope) + self.penalty.slope_terms(u)[1]
         by_d[:] = by_item[0] + by_location[:, 1]
         return gradient
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.estimators.native import map_checks
-from psychoeval.estimators.native.map_errors import JointCovariance, NotAMinimumError, joint_covariance
-from psychoeval.estimators.native.map_hessian import arrow_hessian
+from psychoeval.estimators.native.map_hessian import JointCovariance, NotAMinimumError, arrow_hessian, joint_covariance
 from psychoeval.estimators.native.map_objective import FloatArray, JointObjective
 from psychoeval.estimators.native.map_steps import PUBLISHED_FTOL, PUBLISHED_ITERATIONS, Optimum
 from psychoeval.irt.models import ItemModel
@@ -55,76 +54,55 @@ class Report:
     def result(self, estimator: str, tolerance: float, max_iterations: int) -> FitResult:
         """Return the result under the name `estimator`, judged against the tolerance and limit of the search."""
         theta, u, d = self.objective.split(self.optimum.at.point)
-        rasch = self.model.name == "Rasch"
         try:
             covariance = joint_covariance(arrow_hessian(self.objective, self.optimum.at))
         except NotAMinimumError:
             covariance = None
-        items = self._items(u, d, covariance, rasch=rasch)
+        items = self._items(np.exp(self.objective.log_slopes(u)), d, covariance)
         statistics = self._statistics(theta, covariance)
-        common = float(np.exp(u[0])) if self.objective.common_slope else None
-        sd_error = None if covariance is None or common is None else common * float(np.sqrt(covariance.items[0, 0, 0]))
-        failures, warnings = self._findings(items, statistics, covariance, common)
+        failures, warnings = self._findings(items, statistics, saddle=covariance is None)
         return FitResult(
             estimator=estimator,
             model=self.model,
             convergence=self._convergence(tolerance, max_iterations).judged(failures, warnings),
             provenance=Provenance(engine="numpy"),
-            abilities=self._abilities(theta, u, covariance, rasch=rasch),
+            abilities=self._abilities(theta, covariance),
             item_parameters=items,
-            latent_distribution=LatentDistribution(
-                sd=common if rasch and common is not None else 1.0, sd_standard_error=sd_error if rasch else None
-            ),
+            latent_distribution=LatentDistribution(sd=self.objective.ability_sd),
             log_likelihood=-self.optimum.at.loss,
             log_likelihood_kind="joint",
             n_parameters=self.objective.n_parameters,
             statistics=statistics,
         )
 
-    def _items(
-        self, u: FloatArray, d: FloatArray, covariance: JointCovariance | None, *, rasch: bool
-    ) -> ItemParameters:
+    def _items(self, a: FloatArray, d: FloatArray, covariance: JointCovariance | None) -> ItemParameters:
         j = self.kept.size
-        a = np.broadcast_to(1.0 if rasch else np.exp(u), d.shape)
         slopes, intercepts = np.full(j, np.nan), np.full(j, np.nan)
         slopes[self.kept], intercepts[self.kept] = a, d
         blocks = None
         if covariance is not None:
             blocks = np.full((j, 3, 3), np.nan)
-            scale = np.column_stack([np.zeros(d.size) if rasch else a, np.ones(d.size)])
+            scale = np.column_stack([a, np.ones(d.size)])
             inner = np.zeros((d.size, 3, 3))
             inner[:, :2, :2] = covariance.items * scale[:, :, None] * scale[:, None, :]
             blocks[self.kept] = inner
-        status = self.item_status
-        if not self.objective.common_slope:
-            away = map_checks.runaway_items(slopes, intercepts)
-            status = tuple("runaway" if r and s == "estimated" else s for r, s in zip(away, status, strict=True))
-        guessing = np.where(self.kept, 0.0, np.nan)
+        away = map_checks.runaway_items(slopes, intercepts)
         return ItemParameters(
-            self.responses.item_ids, slopes, intercepts, guessing, blocks, status,
+            self.responses.item_ids, slopes, intercepts, np.where(self.kept, 0.0, np.nan), blocks,
+            tuple("runaway" if r and s == "estimated" else s for r, s in zip(away, self.item_status, strict=True)),
             "" if covariance is not None else NO_ERRORS,
         )  # fmt: skip
 
-    def _abilities(
-        self, theta: FloatArray, u: FloatArray, covariance: JointCovariance | None, *, rasch: bool
-    ) -> Abilities:
+    def _abilities(self, theta: FloatArray, covariance: JointCovariance | None) -> Abilities:
         n = self.seen.size
         estimate, error, full = np.full(n, np.nan), None, None
-        unit = float(np.exp(u[0])) if rasch else 1.0
-        estimate[self.seen] = unit * theta
+        estimate[self.seen] = theta
         if covariance is not None:
-            variance, kept_full = covariance.theta, covariance.theta_full
-            if rasch and covariance.theta_u is not None:  # a theta, delta method in (theta, log a)
-                shared, spread = covariance.theta_u, covariance.items[0, 0, 0]
-                variance = unit**2 * (variance + 2 * theta * shared + theta**2 * spread)
-                if kept_full is not None:
-                    outer = np.multiply.outer(theta, shared)
-                    kept_full = unit**2 * (kept_full + outer + outer.T + np.multiply.outer(theta, theta) * spread)
             error = np.full(n, np.nan)
-            error[self.seen] = np.sqrt(variance)
-            if kept_full is not None:
+            error[self.seen] = np.sqrt(covariance.theta)
+            if covariance.theta_full is not None:
                 full = np.full((n, n), np.nan)
-                full[np.ix_(self.seen, self.seen)] = kept_full
+                full[np.ix_(self.seen, self.seen)] = covariance.theta_full
         return Abilities(
             self.responses.person_ids, estimate, error, method="MAP", scale="logit",
             status=person_status(self.responses), covariance=full,
@@ -149,8 +127,9 @@ class Report:
         """Parameters minus the share the priors supply: P - trace(prior precision x covariance)."""
         _, u, d = self.objective.split(self.optimum.at.point)
         _, _, slope = self.objective.penalty.slope_terms(u)
-        _, _, location, _ = self.objective.penalty.location_terms(np.broadcast_to(u, d.shape), d)
-        supplied = float(covariance.theta.sum()) + slope * float(covariance.items[: u.size, 0, 0].sum())
+        _, _, location, _ = self.objective.penalty.location_terms(self.objective.log_slopes(u), d)
+        supplied = self.objective.ability_precision * float(covariance.theta.sum())
+        supplied += slope * float(covariance.items[: u.size, 0, 0].sum())
         supplied += float(np.einsum("jpq,jpq->", location, covariance.items))
         return self.objective.n_parameters - supplied
 
@@ -175,27 +154,22 @@ class Report:
         return out.judged((sentence,))
 
     def _findings(
-        self, items: ItemParameters, statistics: dict[str, float],
-        covariance: JointCovariance | None, common: float | None,
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:  # fmt: skip
-        failures: tuple[str, ...] = ()
-        warnings = map_checks.constant_warning(
-            self.responses, self.item_status, estimated=self.objective.penalty.location is not None
-        )
-        warnings += map_checks.disconnected_warning(self.responses)
-        if common is None:
-            failures, remarks = map_checks.slope_findings(self.responses, items.discrimination, items.intercept)
-            warnings += remarks + map_checks.factor_warning(self.responses)
+        self, items: ItemParameters, statistics: dict[str, float], *, saddle: bool
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        responses, objective = self.responses, self.objective
+        failures, warnings = map_checks.slope_findings(responses, items, objective.slopes)
+        warnings += map_checks.constant_warning(responses, items, estimated=objective.penalty.location is not None)
+        warnings += map_checks.link_warning(responses, items, objective)
+        if objective.slopes == "free":
+            warnings += map_checks.factor_warning(responses)
         if self.published:
             warnings += (
                 f"The published rule stopped the search at a gradient of {self.optimum.gradient:.3g}: this is where it "
                 'stops, not the maximum. stopping="converged" finds the maximum.',
             )
-        if covariance is None:
-            if not self.published and self.optimum.converged:
-                failures += ("The search ended at a saddle point, not at a maximum.",)
-            return failures, warnings
-        warnings += map_checks.spread_warning(
-            self.responses, statistics["ability_mean_square"], common, rasch=self.model.name == "Rasch"
-        )
-        return failures, warnings + map_checks.overdispersion_warning(statistics.get("overdispersion_ratio", 0.0))
+        elif saddle and self.optimum.converged:
+            failures += ("The search ended at a saddle point, not at a maximum.",)
+        if not saddle:
+            warnings += map_checks.spread_warning(responses, statistics["ability_mean_square"], objective)
+            warnings += map_checks.overdispersion_warning(statistics.get("overdispersion_ratio", 0.0))
+        return failures, warnings

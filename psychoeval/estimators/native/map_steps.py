@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from psychoeval.estimators.native.map_hessian import ArrowHessian, arrow_hessian
+from psychoeval.estimators.native.map_hessian import ArrowHessian, arrow_hessian, arrow_solve, border_solution
 from psychoeval.estimators.native.map_objective import Evaluation, FloatArray, JointObjective
 
 #: Rounding of a sum of this size: values that differ by less are equal.
@@ -100,17 +100,18 @@ def newton_direction(hessian: ArrowHessian, precision: float) -> FloatArray:
     by_theta, by_u, by_d = split(-gradient)
     step = np.empty_like(gradient)
     theta, u, d = split(step)
-    if hessian.border is None:
-        theta[:], items = arrow_solve(hessian, by_theta, np.column_stack([by_u, by_d]), precision)
-        u[:], d[:] = items[:, 0], items[:, 1]
-    else:
+    by_items = np.column_stack([by_u, by_d]) if hessian.has_slopes else by_d[:, None]
+    theta[:], items = arrow_solve(hessian, by_theta, by_items, precision)
+    if hessian.has_slopes:
+        u[:] = items[:, 0]
+    elif hessian.border is not None:
         corner, to_theta, to_items = hessian.border
-        theta[:], items = arrow_solve(hessian, by_theta, by_d[:, None], precision)
         border_theta, border_items, pivot = border_solution(hessian, precision)
         pull = float(by_u[0] - to_theta @ theta - (to_items * items).sum())
         u[:] = pull / (pivot if pivot > 0 else corner)
         theta -= u[0] * border_theta
-        d[:] = (items - u[0] * border_items)[:, 0]
+        items -= u[0] * border_items
+    d[:] = items[:, -1]
     if gradient @ step < 0:
         return step
     return -gradient / _diagonal(hessian)  # an inexact solve can lose descent; this cannot
@@ -121,9 +122,10 @@ def rescaled(objective: JointObjective, point: FloatArray) -> FloatArray:
 
     theta -> (theta - m)/s, a -> a s, d -> d + a m leaves every probability as it is; (m, log s) minimise the
     penalties, so the objective never rises. It spares Newton's steps the curved valley of equal likelihoods.
+    Where slopes are fixed, s = 1.
     """
     theta, u, d = objective.split(point)
-    a = np.broadcast_to(np.exp(u), d.shape)
+    a = np.exp(objective.log_slopes(u))
 
     def moved(m: float, log_s: float) -> FloatArray:
         return np.concatenate([(theta - m) * np.exp(-log_s), u + log_s, d + a * m])
@@ -154,79 +156,30 @@ def _scale_derivatives(
     """Return gradient (2,) and Hessian (2, 2) of the penalties by (m, log s) at the moved point."""
     theta, u, d = objective.split(point)
     _, by_u, slope_curvature = objective.penalty.slope_terms(u)
-    _, by_item, item_curvature, _ = objective.penalty.location_terms(np.broadcast_to(u, d.shape), d)
-    unit, total, squares = float(np.exp(-log_s)), float(theta.sum()), float(theta @ theta)
-    gradient = np.array([a @ by_item[:, 1] - unit * total, by_u.sum() + by_item[:, 0].sum() - squares])
-    mixed = float(a @ item_curvature[:, 0, 1]) + 2.0 * unit * total
-    by_m = float(a**2 @ item_curvature[:, 1, 1]) + theta.size * unit**2
-    by_s = u.size * slope_curvature + float(item_curvature[:, 0, 0].sum()) + 2.0 * squares
-    return gradient, np.array([[by_m, mixed], [mixed, by_s]])
-
-
-def border_solution(hessian: ArrowHessian, precision: float) -> tuple[FloatArray, FloatArray, float]:
-    """Return M^-1 m for theta (N,) and items (J, 1), M the Hessian without its border m, and the pivot h - m'M^-1 m."""
-    if hessian.border is None:
-        raise ValueError("This Hessian has no border.")
-    corner, to_theta, to_items = hessian.border
-    theta, items = arrow_solve(hessian, to_theta, to_items, precision)
-    return theta, items, float(corner - to_theta @ theta - (to_items * items).sum())
-
-
-def arrow_solve(
-    hessian: ArrowHessian, by_theta: FloatArray, by_items: FloatArray, precision: float
-) -> tuple[FloatArray, FloatArray]:
-    """Solve the arrow without its border: the items are eliminated, conjugate gradients solve for the abilities.
-
-    Parameters
-    ----------
-    hessian : ArrowHessian
-    by_theta, by_items : (N,) and (J, q) arrays
-        Right-hand side.
-    precision : float
-        Relative reduction of the residual of the reduced system.
-
-    Returns
-    -------
-    theta : (N,) array
-    items : (J, q) array
-    """
-    inverse = np.linalg.inv(hessian.items)
-
-    def eliminate(v: FloatArray) -> FloatArray:
-        return np.asarray(np.einsum("jpq,jq->jp", inverse, v), dtype=np.float64)
-
-    right = by_theta - hessian.to_persons(eliminate(by_items))
-    solution, residual = np.zeros_like(right), right.copy()
-    scaled = residual / hessian.theta
-    search, energy = scaled.copy(), float(residual @ scaled)
-    goal = precision**2 * energy
-    for _ in range(10 + 2 * right.size):
-        if energy <= goal or energy == 0.0:
-            break
-        image = hessian.theta * search - hessian.to_persons(eliminate(hessian.to_items(search)))
-        curvature = float(search @ image)
-        if curvature <= 0.0:
-            solution = solution if solution.any() else search
-            break
-        length = energy / curvature
-        solution += length * search
-        residual -= length * image
-        scaled = residual / hessian.theta
-        energy, previous = float(residual @ scaled), energy
-        search = scaled + (energy / previous) * search
-    return solution, eliminate(by_items - hessian.to_items(solution))
+    _, by_item, item_curvature, _ = objective.penalty.location_terms(objective.log_slopes(u), d)
+    unit, precision = float(np.exp(-log_s)), objective.ability_precision
+    total, squares = precision * float(theta.sum()), precision * float(theta @ theta)
+    by_m = float(a @ by_item[:, 1]) - unit * total
+    by_mm = float(a**2 @ item_curvature[:, 1, 1]) + precision * theta.size * unit**2
+    if objective.slopes == "fixed":
+        return np.array([by_m, 0.0]), np.diag([by_mm, 1.0])
+    by_s = float(by_u.sum() + by_item[:, 0].sum()) - squares
+    by_ms = float(a @ item_curvature[:, 0, 1]) + 2.0 * unit * total
+    by_ss = u.size * slope_curvature + float(item_curvature[:, 0, 0].sum()) + 2.0 * squares
+    return np.array([by_m, by_s]), np.array([[by_mm, by_ms], [by_ms, by_ss]])
 
 
 def _diagonal(hessian: ArrowHessian) -> FloatArray:
     items = np.abs(np.diagonal(hessian.items, axis1=1, axis2=2)) + 1e-8
     if hessian.border is not None:
         return np.concatenate([hessian.theta, [abs(hessian.border[0]) + 1.0], items[:, 0]])
-    return np.concatenate([hessian.theta, items[:, 0], items[:, 1]])
+    return np.concatenate([hessian.theta, items.T.ravel()])
 
 
 def _line_search(objective: JointObjective, at: Evaluation, direction: FloatArray) -> Evaluation | None:
     _, by_u, _ = objective.split(direction)
-    slope, length = float(at.gradient @ direction), LARGEST_SLOPE_STEP / max(LARGEST_SLOPE_STEP, np.abs(by_u).max())
+    slope = float(at.gradient @ direction)
+    length = LARGEST_SLOPE_STEP / np.abs(by_u).max(initial=LARGEST_SLOPE_STEP)
     slack = ROUNDING * abs(at.value)
     for _ in range(MAX_HALVINGS):
         new = objective.evaluate(rescaled(objective, at.point + length * direction))
