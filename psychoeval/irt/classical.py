@@ -20,6 +20,8 @@ CountArray = NDArray[np.unsignedinteger[Any]]
 
 #: Cells that are floating point at a time: 32 MiB an array, whatever the size of the data.
 BLOCK_CELLS = 2**22
+#: The same where a block is not multiplied by another: about ten such arrays are alive, and they stay in the cache.
+SMALL_CELLS = 2**18
 
 #: The level at which a standard error is read off Wilson's interval where the sample has no spread.
 WILSON_LEVEL = 0.95
@@ -53,16 +55,20 @@ class Reliability(NamedTuple):
         return self.mean_variance - self.mean_covariance
 
 
-def score_blocks(successes: CountArray, trials: CountArray) -> Iterator[tuple[slice, FloatArray, BoolArray]]:
+def score_blocks(
+    successes: CountArray, trials: CountArray, cells: int | None = None
+) -> Iterator[tuple[slice, FloatArray, BoolArray]]:
     """Yield blocks of rows: the slice, the scores (0 where missing) and which are observed.
 
     Parameters
     ----------
     successes, trials : (R, C) count arrays
         Give transposed views to go by columns.
+    cells : int, optional
+        Of a block at most.
     """
     rows, columns = trials.shape
-    step = max(1, BLOCK_CELLS // max(1, columns))
+    step = max(1, min(BLOCK_CELLS, cells or BLOCK_CELLS) // max(1, columns))
     for start in range(0, rows, step):
         part = slice(start, min(start + step, rows))
         seen = trials[part] > 0
@@ -86,7 +92,7 @@ def row_moments(successes: CountArray, trials: CountArray) -> Moments:
     rows = trials.shape[0]
     mean, variance = np.full(rows, np.nan), np.full(rows, np.nan)
     n = np.count_nonzero(trials, axis=1).astype(float)
-    for part, scores, seen in score_blocks(successes, trials):
+    for part, scores, seen in score_blocks(successes, trials, SMALL_CELLS):
         count = n[part]
         np.divide(scores.sum(axis=1), count, out=mean[part], where=count > 0)
         deviation = np.where(seen, scores - mean[part, None], 0.0)
@@ -132,7 +138,7 @@ def mean_of_seen(values: FloatArray, trials: CountArray) -> FloatArray:
     known = np.isfinite(values)
     out = np.full(trials.shape[0], np.nan)
     filled = np.where(known, values, 0.0)
-    for part, _, seen in score_blocks(trials, trials):
+    for part, _, seen in score_blocks(trials, trials, SMALL_CELLS):
         count = seen @ known.astype(float)
         np.divide(seen @ filled, count, out=out[part], where=count > 0)
     return out
@@ -162,12 +168,12 @@ def item_rest_correlation(successes: CountArray, trials: CountArray) -> tuple[Fl
     item_mean = np.where(np.isfinite(item_mean), item_mean, 0.0)
     total = np.empty(trials.shape[0])
     count = np.count_nonzero(trials, axis=1).astype(float)
-    for part, scores, seen in score_blocks(successes, trials):
+    for part, scores, seen in score_blocks(successes, trials, SMALL_CELLS):
         total[part] = scores.sum(axis=1) - seen @ item_mean
     others = np.maximum(count - 1, 1)
     j = trials.shape[1]
     r, error, n_used = np.full(j, np.nan), np.full(j, np.nan), np.zeros(j, dtype=np.intp)
-    for part, scores, seen in score_blocks(successes.T, trials.T):
+    for part, scores, seen in score_blocks(successes.T, trials.T, SMALL_CELLS):
         used = seen & (count > 1)
         x = scores - item_mean[part, None]
         y = (total - x) / others
