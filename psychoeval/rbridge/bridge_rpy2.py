@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import FrameType
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
@@ -140,12 +141,14 @@ def _call(script: Path, function: str, job: Job, console: list[str]) -> tuple[Re
 
 @contextlib.contextmanager
 def _interrupts(rlib: Any) -> Iterator[None]:
-    """Pass SIGINT on to R while the main thread is inside it.
+    """Pass SIGINT on to R while the main thread is inside it, and raise it when R has returned.
 
-    Python's own handler runs only when R has returned. What its C handler does at once is to write the signal's
-    number to a file descriptor; a thread reads it there and sets R's flag.
+    Python's handlers run only in the main thread, which is in R. What Python's C handler does at once is to write the
+    signal's number to a file descriptor; a thread reads it there and sets R's flag. The handler itself only takes
+    note, because an exception in a callback from R would be printed and lost.
     """
-    if threading.current_thread() is not threading.main_thread():
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
         return
     reader, writer = os.pipe()
@@ -153,6 +156,8 @@ def _interrupts(rlib: Any) -> Iterator[None]:
     previous = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     if previous != -1:  # an event loop's; it is left alone
         signal.set_wakeup_fd(previous)
+    noted: list[FrameType | None] = []
+    signal.signal(signal.SIGINT, lambda number, frame: noted.append(frame))
 
     def watch() -> None:
         while number := os.read(reader, 1):
@@ -164,12 +169,15 @@ def _interrupts(rlib: Any) -> Iterator[None]:
     try:
         yield
     finally:
+        signal.signal(signal.SIGINT, before)
         if previous == -1:
             signal.set_wakeup_fd(-1)
         os.close(writer)
         watcher.join()
         os.close(reader)
         rlib.R_interrupts_pending = 0
+    if noted:
+        before(signal.SIGINT, noted[0])
 
 
 def _to_r(job: Job) -> Any:
