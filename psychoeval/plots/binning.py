@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
+from psychoeval.irt.intervals import wilson_interval
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 
@@ -37,12 +37,8 @@ class Binned:
     def proportions(self, item: int, level: float = 0.95) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return proportion and Wilson interval of one item in each group, (B,) each, NaN without trials."""
         n, k = self.trials[:, item], self.successes[:, item]
-        z2 = float(ndtri(0.5 + level / 2)) ** 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            p = k / n
-            center = (p + z2 / (2 * n)) / (1 + z2 / n)
-            half = np.sqrt(z2 * (p * (1 - p) / n + z2 / (4 * n**2))) / (1 + z2 / n)
-        return p, center - half, center + half
+        p = np.divide(k, n, out=np.full(n.shape, np.nan), where=n > 0)
+        return p, *wilson_interval(p, n, level)
 
 
 def bin_persons(responses: Responses, fit: FitResult) -> Binned:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.agreement.ranks import ranks as ranks_of
 from psychoeval.errors import NotComparableError
+from psychoeval.irt.intervals import wald_interval
 from psychoeval.results.fit_result import FitResult
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FloatArray = NDArray[np.float64]
 ItemTerm = Literal["discrimination", "difficulty", "intercept", "guessing"]
@@ -48,11 +46,6 @@ class SideBySide:
 Column: TypeAlias = tuple[tuple[str, ...], FloatArray]
 
 
-def _column(table: pd.DataFrame, kind: str) -> Column:
-    """Return the ids of a table and its estimates and interval limits, (3, M)."""
-    return tuple(table[kind]), table[["estimate", "conf_low", "conf_high"]].to_numpy(float).T
-
-
 def _stack(fits: Sequence[FitResult], columns: Sequence[Column]) -> SideBySide:
     ids = tuple(dict.fromkeys(i for own, _ in columns for i in own))
     place = {i: m for m, i in enumerate(ids)}
@@ -73,8 +66,8 @@ def abilities(fits: Sequence[FitResult]) -> SideBySide:
     having = [f for f in fits if f.abilities is not None]
     if not having:
         raise NotComparableError("No fit has abilities.", "Give fits of estimators that score persons.")
-    tables = [fit.ability_table() for fit in having]
-    return _stack(having, [_column(t, "person") for t in tables])
+    scored = [fit.abilities for fit in having if fit.abilities is not None]
+    return _stack(having, [(a.person_ids, np.stack([a.estimate, *a.interval()])) for a in scored])
 
 
 def item_term(fits: Sequence[FitResult], term: ItemTerm) -> SideBySide:
@@ -88,8 +81,12 @@ def item_term(fits: Sequence[FitResult], term: ItemTerm) -> SideBySide:
     having = [f for f in fits if f.item_parameters is not None]
     if not having:
         raise NotComparableError("No fit has item parameters.", "Give fits of an item response model.")
-    tables = [fit.item_table() for fit in having]
-    return _stack(having, [_column(t[t["term"] == term], "item") for t in tables])
+    columns: list[Column] = []
+    for parameters in (fit.item_parameters for fit in having if fit.item_parameters is not None):
+        value, errors = getattr(parameters, term), parameters.standard_errors
+        error = np.full(value.shape, np.nan) if errors is None else errors[term]
+        columns.append((parameters.item_ids, np.stack([value, *wald_interval(value, error)])))
+    return _stack(having, columns)
 
 
 def ranks(values: FloatArray) -> FloatArray:

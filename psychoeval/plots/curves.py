@@ -98,8 +98,8 @@ def item_curves(
     canvas.legend(figure, [shown[id(f)] for f in having], lines=True, markers=False)
     canvas.caption(figure, f"Points: proportion correct of {binned.ability.size} groups of "
                    f"{responses.person_label}s of like ability by {shown[id(reference)].name}, with 95% "
-                   "Wilson intervals. Because that ability used the item too, points lean a little steeper than a true curve. "
-                   "Grey: not believed.")  # fmt: skip
+                   "Wilson intervals. Because that ability used the item too, points lean a little steeper than a true "
+                   "curve. Grey: not believed.")  # fmt: skip
     return figure
 
 

@@ -11,6 +11,7 @@ from psychoeval.agreement.frames import Alignment
 from psychoeval.agreement.pair import PairComparison
 from psychoeval.agreement.thresholds import THRESHOLDS, Threshold
 from psychoeval.agreement.verdict import NOUNS
+from psychoeval.plots.canvas import cut
 from psychoeval.report.frame import transformation
 from psychoeval.report.words import counted, listed
 
@@ -115,8 +116,8 @@ def _matrix(labels: Sequence[str], pairs: Sequence[PairComparison]) -> tuple[tup
 
 def _pair_row(pair: PairComparison) -> PairRow:
     ranks = pair.ranks
-    top = "" if ranks is None else "; ".join(f"top {k}: {share:.0%}" for k, share in ranks.top.items())
-    moved = "" if ranks is None else "; ".join(f"{i}: {a:g} and {b:g}" for i, a, b in _short(ranks.moved))
+    top = "" if ranks is None else ", ".join(f"{k}: {share:.0%}" for k, share in ranks.top.items())
+    moved = "" if ranks is None else "; ".join(f"{i}: {a:g}, {b:g}" for i, a, b in _short(ranks.moved))
     return PairRow(
         pair.first,
         pair.second,
@@ -131,9 +132,7 @@ def _pair_row(pair: PairComparison) -> PairRow:
 
 
 def _short(moved: Sequence[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
-    from psychoeval.report.numbers import name
-
-    return [(name(i), a, b) for i, a, b in moved[:3]]
+    return [(cut(i, 28), a, b) for i, a, b in moved[:2]]
 
 
 def _alignment(found: Alignment, first: str, second: str) -> str:
@@ -147,7 +146,5 @@ def _alignment(found: Alignment, first: str, second: str) -> str:
 
 
 def _term_row(pair: PairComparison, term: TermComparison) -> TermRow:
-    from psychoeval.report.numbers import name
-
-    worst = "; ".join(f"{name(d.id)}: {d.first:.3g} and {d.second:.3g}" for d in term.worst[:3])
+    worst = "; ".join(f"{cut(d.id, 28)}: {d.first:.3g} and {d.second:.3g}" for d in term.worst[:3])
     return TermRow(f"{pair.first} - {pair.second}", NOUNS[term.term], term, worst)

@@ -18,6 +18,8 @@ _HEADS: Final = {
     "proportion_correct": "p",
     "item_rest_correlation": "r (item-rest)",
 }
+_PARAMETERS: Final = ("discrimination", "difficulty", "intercept", "guessing")
+_STATISTICS: Final = ("proportion_correct", "item_rest_correlation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +44,14 @@ def items_table(name: str, fit: FitResult, responses: Responses) -> ItemsTable |
     Rows hold position in the data, id, trials, proportion correct, status, and estimate and standard error of each
     term.
     """
-    table = fit.item_table()
-    if table.empty:
+    source = fit.item_parameters if fit.item_parameters is not None else fit.item_statistics
+    if source is None:
         return None
+    errors = source.standard_errors or {}
     terms, common, columns = [], [], []
-    for term in dict.fromkeys(table["term"]):
-        block = table[table["term"] == term]
-        estimate, error = block["estimate"].to_numpy(float), block["std_error"].to_numpy(float)
+    for term in _PARAMETERS if fit.item_parameters is not None else _STATISTICS:
+        estimate = getattr(source, term)
+        error = np.asarray(errors.get(term, np.full(estimate.shape, np.nan)))
         if not np.isfinite(estimate).any():
             continue
         if _is_common(estimate, error):
@@ -58,8 +61,8 @@ def items_table(name: str, fit: FitResult, responses: Responses) -> ItemsTable |
         else:
             terms.append(_HEADS[term])
             columns.append((estimate, error))
-    first = table[table["term"] == table["term"].iloc[0]]
-    ids, status = tuple(first["item"]), tuple(first["status"])
+    ids = source.item_ids
+    status: tuple[str, ...] = source.status
     place = {i: k for k, i in enumerate(responses.item_ids)}
     trials = responses.trials.sum(axis=0, dtype=np.int64)
     successes = responses.successes.sum(axis=0, dtype=np.int64)
