@@ -172,7 +172,7 @@ def _estimate(framed: Pair, persons: Matched, items: Matched, freedom: Freedom) 
             (p.discrimination[at], p.intercept[at])
             for p, at in zip(own, (items.first, items.second), strict=True)
             if p is not None
-        ]  # noqa: E501
+        ]
     one, two = framed[0].abilities, framed[1].abilities
     abilities = None
     if one is not None and two is not None and persons.n:

@@ -37,7 +37,7 @@ def relate(first: FitResult, second: FitResult) -> Relation:
     differences: dict[str, str] = {}
     one, two = first.model, second.model
     if one is not None and two is not None:
-        if _form(one) != _form(two):
+        if not _same_form(one, two):
             differences["model"] = f"different model: {one.label} against {two.label}"
         elif (one.priors, one.guessing) != (two.priors, two.guessing):
             differences["priors"] = f"different priors, so a different model: {one.label} against {two.label}"
@@ -49,9 +49,11 @@ def relate(first: FitResult, second: FitResult) -> Relation:
     return Relation(kind, differences, "model" not in differences, _other_scoring(first, second))
 
 
-def _form(model: ItemModel) -> str:
-    """Return the name of the model in the standard frame, where Rasch and 1PL without priors are one."""
-    return "1PL" if model.name == "Rasch" and model.priors is None else model.name
+def _same_form(one: ItemModel, two: ItemModel) -> bool:
+    """Whether two models are one but for priors; Rasch and 1PL are one in the standard frame, without priors."""
+    if one.name == two.name:
+        return True
+    return {one.name, two.name} == {"Rasch", "1PL"} and one.priors is None and two.priors is None
 
 
 def _family(fit: FitResult) -> str:

@@ -93,7 +93,7 @@ def score_terms(fits: Pair, persons: Matched, items: Matched, scores: Scores) ->
     usable = _usable(fits, items)
     per_fit = [
         _scores(f, usable, persons.ids, at, scores) for f, at in zip(fits, (persons.first, persons.second), strict=True)
-    ]  # noqa: E501
+    ]
     out = []
     if per_fit[0][0] is not None and per_fit[1][0] is not None and persons.n:
         pair = (_bare(per_fit[0][0]), _bare(per_fit[1][0]))

@@ -108,7 +108,7 @@ def test_which_frames_are_known() -> None:
 
 @pytest.mark.parametrize(
     ("freedom", "law"), [("shift", (1.0, 0.3)), ("scale", (1.4, 0.0)), ("scale and shift", (1.4, 0.3))]
-)  # noqa: E501
+)
 def test_a_known_transformation_is_found(freedom: str, law: tuple[float, float]) -> None:
     fit = made()
     assert fit.item_parameters is not None

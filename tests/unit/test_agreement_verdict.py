@@ -143,6 +143,14 @@ def test_different_models_compare_by_ranks_and_never_disagree() -> None:
     assert far.verdict == "not comparable"
 
 
+def test_a_rasch_model_with_priors_differs_from_one_without_by_its_priors() -> None:
+    one = with_items(made(model=ItemModel("Rasch", Priors(difficulty=Normal(0, 2)))), a=lambda a: np.ones(J))
+    two = with_items(made(model=ItemModel("Rasch")), a=lambda a: np.ones(J))
+    assert pair(one, two).verdict == "agree up to priors"
+    common = with_items(made(model=ItemModel("1PL")), a=lambda a: np.ones(J))
+    assert pair(one, common).verdict == "agree up to ranks"  # the prior is on another scale
+
+
 def test_a_guessing_fixed_or_free_is_a_different_model() -> None:
     free, fixed = ItemModel("3PL", None, "free"), ItemModel("3PL", None, 0.2)
     c = np.full(J, 0.2)
