@@ -15,6 +15,7 @@ import numpy as np
 
 from psychoeval.errors import ConvergenceWarning, ModelError, PsychoevalError, SettingsError
 from psychoeval.estimators.base import Estimator
+from psychoeval.fit_store import FitStore
 from psychoeval.irt.models import Guessing, ItemModel, ModelName, PriorsLike, resolve_priors
 from psychoeval.registry import Entry, entry, make_estimator
 from psychoeval.responses.matrix import Responses
@@ -136,7 +137,11 @@ def fit(
         From engines outside NumPy.
     """
     chosen, item_response_model = _prepare(responses, estimator, model, priors, guessing, allow_free_2pl, settings)
-    return _run(chosen, responses, item_response_model)
+    result = _run(chosen, responses, item_response_model)
+    if not result.convergence.believed:
+        reasons = " ".join(result.convergence.failures) or "See convergence.warnings."
+        warnings.warn(f"{result.label}: {result.convergence.status}. {reasons}", ConvergenceWarning, stacklevel=2)
+    return result
 
 
 def describe_fit(
@@ -220,13 +225,8 @@ def _run(estimator: Estimator, responses: Responses, model: ItemModel | None) ->
         seconds=seconds,
         peak_memory_mb=peak_memory_mb(),
     )
-    result = dataclasses.replace(
-        result, provenance=provenance, n_persons=int(np.count_nonzero(responses.trials.any(axis=1)))
-    )
-    if not result.convergence.believed:
-        reasons = " ".join(result.convergence.failures) or "See convergence.warnings."
-        warnings.warn(f"{result.label}: {result.convergence.status}. {reasons}", ConvergenceWarning, stacklevel=3)
-    return result
+    n_persons = int(np.count_nonzero(responses.trials.any(axis=1)))
+    return dataclasses.replace(result, provenance=provenance, n_persons=n_persons)
 
 
 Progress = Callable[[str, str], None]
@@ -244,6 +244,7 @@ def fit_many(
     n_jobs: int = 1,
     seed: int | None = None,
     progress: Progress | None = None,
+    store: FitStore | None = None,
 ) -> Fits:
     """Fit several estimators and models; one that fails costs none of the others.
 
@@ -263,6 +264,8 @@ def fit_many(
         Given to every estimator that takes one.
     progress : callable, optional
         Called with (label, event), events ``"start"``, ``"done"``, ``"failed"``.
+    store : FitStore, optional
+        Fits found there are not run again; new ones are kept there as soon as they are done.
 
     Returns
     -------
@@ -295,9 +298,11 @@ def fit_many(
         try:
             settings = _common_settings(name, timeout, n_jobs, seed) if isinstance(estimator, str) else {}
             chosen, built = _prepare(responses, estimator, wanted, priors, guessing, allow_free_2pl, settings)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # kept in the result
+            result = None if store is None else store.find(responses, chosen, built)
+            if result is None:
                 result = _run(chosen, responses, built)
+                if store is not None:
+                    store.keep(result, responses, chosen, built)
         except PsychoevalError as error:
             if progress is not None:
                 progress(label, "failed")

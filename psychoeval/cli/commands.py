@@ -67,6 +67,9 @@ def compare(
     seed: SeedOption = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
     table: Annotated[str, typer.Option(help="For --format csv: verdicts, ranks or parameters.")] = "verdicts",
+    store: Annotated[
+        Path | None, typer.Option(help="Keep finished fits in this folder, and take up those that lie there.")
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 if a fit failed or is not believed.")] = False,
     read: ReadOption = None,
     missing: MissingOption = None,
@@ -74,6 +77,7 @@ def compare(
 ) -> None:
     """Fit several estimators to DATA and say which agree and which to distrust."""
     from psychoeval.agreement.comparison import compare as compare_fits
+    from psychoeval.fit_store import FitStore
     from psychoeval.fitting import FitsInterrupted, fit_many
     from psychoeval.registry import REGISTRY
 
@@ -98,6 +102,7 @@ def compare(
                 n_jobs=jobs,
                 seed=seed,
                 progress=progress,
+                store=None if store is None else FitStore(store),
             )
         except FitsInterrupted as stop:
             fits, interrupted = stop.fits, True

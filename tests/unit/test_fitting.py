@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import signal
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from psychoeval.errors import ConvergenceWarning, ModelError, SettingsError
+from psychoeval.fit_store import FitStore
 from psychoeval.fitting import FitsInterrupted, describe_fit, fit, fit_many, item_model
 from psychoeval.irt.models import DEFAULT_GUESSING_PRIOR, PRIOR_PRESETS, ItemModel, Normal, Priors
 from psychoeval.registry import REGISTRY, make_estimator
@@ -154,3 +156,27 @@ def test_every_row_names_a_class_with_its_name() -> None:
     for name, entry in REGISTRY.items():
         if entry.engine == "numpy":
             assert make_estimator(name).name == name
+
+
+def test_a_store_keeps_fits_and_takes_them_up(responses: Responses, tmp_path: Path) -> None:
+    store = FitStore(tmp_path / "fits")
+    first = fit_many(responses, ["fake"], model=["Rasch", "2PL"], seed=1, store=store)
+    again = fit_many(responses, ["fake"], model=["Rasch", "2PL"], seed=1, store=store)
+    # The time of a fit that was taken up is that of its own run.
+    assert [f.provenance.seconds for f in again.results] == [f.provenance.seconds for f in first.results]
+    assert len(list(store.folder.iterdir())) == 2
+    fit_many(responses, ["fake"], model="Rasch", seed=2, store=store)
+    fit_many(responses.select(items=slice(0, 2)), ["fake"], model="Rasch", seed=1, store=store)
+    fit_many(responses, ["fake"], model="2PL[weak]", seed=1, store=store)
+    assert len(list(store.folder.iterdir())) == 5
+    fit_many(responses, ["fake"], model="Rasch", seed=1, timeout=9.0, store=store)
+    assert len(list(store.folder.iterdir())) == 5
+
+
+def test_a_damaged_file_of_a_store_is_named(responses: Responses, tmp_path: Path) -> None:
+    store = FitStore(tmp_path)
+    fit_many(responses, ["fake"], model="Rasch", store=store)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(b"nonsense")
+    (failure,) = fit_many(responses, ["fake"], model="Rasch", store=store).failures
+    assert file.name in failure.problem
