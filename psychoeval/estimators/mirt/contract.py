@@ -126,6 +126,10 @@ def read_answer(reply: Reply, design: Design, model: ItemModel, settings: JobSet
     """Return what a reply without error means."""
     first = design.first_columns
     a, d, g = (_numbers(reply, name)[first] for name in ("a", "d", "g"))
+    fixed = fixed_guessing(model)
+    if fixed is not None:
+        # mirt holds logit g, from which .25 comes back as .24999999999999994.
+        g = np.full(len(a), fixed)
     sd = float(np.sqrt(_numbers(reply, "variance")[0]))
     parameters = _Parameters.of(reply, design, a=a, g=g, sd=sd, one_pl=model.name == "1PL")
     covariance, reason = _covariance(reply, settings)
