@@ -19,8 +19,7 @@ import time
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
 
-from psychoeval.estimators.native.map_errors import joint_covariance
-from psychoeval.estimators.native.map_hessian import arrow_hessian
+from psychoeval.estimators.native.map_hessian import arrow_hessian, joint_covariance
 from psychoeval.estimators.native.map_objective import JointObjective, Penalty
 from psychoeval.estimators.native.map_steps import minimize
 from psychoeval.irt.models import Normal
@@ -81,7 +80,7 @@ def main() -> None:
     penalty = Penalty(Normal(0.0, 0.5), Normal(0.0, 2.0), on_difficulty=True)
     for n, j in ((100, 1000), (1000, 1000)):
         x = simulate(n, j)
-        objective = JointObjective(x, np.ones_like(x), penalty, common_slope=False)
+        objective = JointObjective(x, np.ones_like(x), penalty, slopes="free")
         found = minimize(objective, objective.start(), tolerance=1e-6, max_iterations=200)
         minimum = found.at.value
         gaps = (np.array(found.values) - minimum) / abs(minimum)

@@ -246,8 +246,8 @@ def test_rasch_of_few_items_has_the_scale_that_was_chosen() -> None:
     found = pe.fit(pe.load_dataset("lsat6"), "map", model="Rasch")
     assert found.convergence.status == "converged"
     assert found.convergence.warnings == ()
-    # Marginal maximum likelihood (R mirt, Rasch): 2.730 .999 .240 1.307 2.099. A joint mode's spread more.
-    np.testing.assert_allclose(found.item_parameters.intercept, [2.730, 0.999, 0.240, 1.307, 2.099], atol=0.3)
+    # Marginal maximum likelihood (R mirt). Optimised abilities spread less than integrated ones, and so do the items.
+    np.testing.assert_allclose(found.item_parameters.intercept, [2.730, 0.999, 0.240, 1.307, 2.099], atol=0.12)
 
 
 @pytest.mark.parametrize(("sd", "word"), [(0.3, "too small"), (8.0, "too large")])
