@@ -135,9 +135,8 @@ def process_calls(tree: ast.Module) -> list[str]:
 
 
 def mirt_words(tree: ast.Module) -> set[str]:
-    words = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-    words |= {n.arg for n in ast.walk(tree) if isinstance(n, (ast.keyword, ast.arg)) and n.arg}
-    words |= {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    """Return mirt's words among arguments and texts; local letters of a formula are not mirt's."""
+    words = {n.arg for n in ast.walk(tree) if isinstance(n, (ast.keyword, ast.arg)) and n.arg}
     words |= {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     return words & MIRT_WORDS
 
