@@ -15,7 +15,7 @@ from tests.parity import tolerances
 pytestmark = needs("mirt", "lme4")
 
 
-@pytest.mark.parametrize("name", ["lsat6", "lsat7", "simulated_missing"])
+@pytest.mark.parametrize("name", ["lsat6", "lsat7"])
 def test_rasch_is_a_mixed_model(name):
     responses = data(name)
     job = {
