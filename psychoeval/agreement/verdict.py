@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from psychoeval.agreement.alignment import Transformation
-from psychoeval.agreement.differences import TermComparison
+from psychoeval.agreement.differences import Differences, TermComparison
 from psychoeval.agreement.ranks import RankComparison
 from psychoeval.agreement.relation import Relation
 from psychoeval.agreement.thresholds import (
@@ -67,9 +67,7 @@ def judge_term(term: TermComparison, relation: Relation) -> Finding:
     tolerance = NUMERICAL_ABILITY if term.term == "ability" else NUMERICAL_ITEM
     if term.infinite_in_one and not relation.other_scoring:
         return Finding(term.term, "none", f"{noun}: {len(term.infinite_in_one)} infinite in one fit only")
-    figures = f"{noun} {_size(found.mean_absolute)} on average, {_size(found.largest)} at most"
-    if found.mean_in_errors is not None and found.largest_in_errors is not None:
-        figures += f" ({found.mean_in_errors:.2g} and {found.largest_in_errors:.2g} SE)"
+    figures = _figures(found, noun)
     if abs(found.largest) <= _ROUNDING:
         return Finding(term.term, "numerical", f"{noun} none")
     if abs(found.largest) <= tolerance.value:
@@ -96,8 +94,13 @@ def _statistical(term: TermComparison, limits: Limits) -> tuple[Level, str]:
     return "statistical", "within the limit (" + ", ".join(text for _, text in bounds) + ")"
 
 
-def _size(value: float) -> str:
-    return f"{abs(value):.2g}"
+def _figures(found: Differences, noun: str) -> str:
+    in_errors = found.mean_in_errors is not None and found.largest_in_errors is not None
+    if found.common:
+        errors = f" ({found.largest_in_errors:.2g} SE)" if in_errors else ""
+        return f"{noun}, all alike in each fit, {abs(found.largest):.2g}{errors}"
+    errors = f" ({found.mean_in_errors:.2g} and {found.largest_in_errors:.2g} SE)" if in_errors else ""
+    return f"{noun} {found.mean_absolute:.2g} on average, {abs(found.largest):.2g} at most{errors}"
 
 
 def _bound(value: float, limit: Threshold, words: str) -> tuple[bool, str]:
