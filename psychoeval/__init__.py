@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from psychoeval.estimators.native.ctt import CTT
     from psychoeval.estimators.native.map import MAP
     from psychoeval.estimators.native.simple_average import SimpleAverage
-    from psychoeval.fitting import Fits, fit, fit_many, item_model
+    from psychoeval.fitting import Fits, FitStore, fit, fit_many, item_model
     from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal, Normal, Priors
     from psychoeval.irt.parameters import Abilities, ItemParameters
     from psychoeval.report.html import report
@@ -35,6 +35,7 @@ _PUBLIC = {
     "CTT": "psychoeval.estimators.native.ctt",
     "Comparison": "psychoeval.agreement.comparison",
     "FitResult": "psychoeval.results.fit_result",
+    "FitStore": "psychoeval.fitting",
     "Fits": "psychoeval.fitting",
     "ItemModel": "psychoeval.irt.models",
     "ItemParameters": "psychoeval.irt.parameters",
@@ -67,6 +68,7 @@ __all__ = [
     "Beta",
     "Comparison",
     "FitResult",
+    "FitStore",
     "Fits",
     "ItemModel",
     "ItemParameters",

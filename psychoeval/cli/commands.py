@@ -77,8 +77,7 @@ def compare(
 ) -> None:
     """Fit several estimators to DATA and say which agree and which to distrust."""
     from psychoeval.agreement.comparison import compare as compare_fits
-    from psychoeval.fit_store import FitStore
-    from psychoeval.fitting import FitsInterrupted, fit_many
+    from psychoeval.fitting import FitsInterrupted, FitStore, fit_many
     from psychoeval.registry import REGISTRY
 
     if table not in ("verdicts", "ranks", "parameters"):

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from psychoeval.errors import ConvergenceWarning, ModelError, SettingsError
-from psychoeval.fit_store import FitStore
-from psychoeval.fitting import FitsInterrupted, describe_fit, fit, fit_many, item_model
+from psychoeval.fitting import FitsInterrupted, FitStore, describe_fit, fit, fit_many, item_model
 from psychoeval.irt.models import DEFAULT_GUESSING_PRIOR, PRIOR_PRESETS, ItemModel, Normal, Priors
 from psychoeval.registry import REGISTRY, make_estimator
 from psychoeval.responses.matrix import Responses

@@ -1,0 +1,17 @@
+"""Fit one estimator, or many side by side."""
+
+from psychoeval.fitting.many import FitFailure, Fits, FitsInterrupted, Progress, fit_many
+from psychoeval.fitting.one import describe_fit, fit, item_model
+from psychoeval.fitting.store import FitStore
+
+__all__ = [
+    "FitFailure",
+    "FitStore",
+    "Fits",
+    "FitsInterrupted",
+    "Progress",
+    "describe_fit",
+    "fit",
+    "fit_many",
+    "item_model",
+]

@@ -1,0 +1,184 @@
+"""Fit many estimators side by side; one that fails costs none of the others."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+from psychoeval.errors import PsychoevalError
+from psychoeval.estimators.base import Estimator
+from psychoeval.fitting.one import prepare, run
+from psychoeval.fitting.store import FitStore
+from psychoeval.irt.models import Guessing, ItemModel, PriorsLike
+from psychoeval.registry import entry, make_estimator
+from psychoeval.responses.matrix import Responses
+from psychoeval.results.fit_result import FitResult
+
+
+@dataclass(frozen=True, slots=True)
+class FitFailure:
+    """A fit that gave no result: which, why and what to do."""
+
+    estimator: str
+    model: ItemModel | None
+    kind: str
+    problem: str
+    remedy: str
+    seconds: float
+
+    @property
+    def label(self) -> str:
+        """Estimator and model."""
+        return self.estimator if self.model is None else f"{self.estimator} {self.model.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """Several fits of one data set, and those that gave no result."""
+
+    responses: Responses
+    results: tuple[FitResult, ...]
+    failures: tuple[FitFailure, ...] = ()
+
+
+class FitsInterrupted(KeyboardInterrupt):
+    """Ctrl-C during `fit_many`: `fits` holds what was already computed."""
+
+    def __init__(self, fits: Fits) -> None:
+        self.fits = fits
+        super().__init__(f"Interrupted; {len(fits.results)} fits were finished.")
+
+
+Progress = Callable[[str, str], None]
+
+
+def fit_many(
+    responses: Responses,
+    estimators: Sequence[str | Estimator],
+    model: str | ItemModel | Sequence[str | ItemModel] | None = None,
+    *,
+    priors: PriorsLike = "default",
+    guessing: Guessing | None = None,
+    allow_free_2pl: bool = False,
+    timeout: float | None = None,
+    n_jobs: int = 1,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    store: FitStore | None = None,
+) -> Fits:
+    """Fit several estimators and models; one that fails costs none of the others.
+
+    Parameters
+    ----------
+    responses : Responses
+    estimators : sequence of str or Estimator
+    model : str, ItemModel or a sequence of them
+        Every estimator that needs a model fits each of those it can.
+    priors, guessing, allow_free_2pl
+        As in `fit`.
+    timeout : float, optional
+        Seconds allowed to each fit of an estimator that has a time limit.
+    n_jobs : int
+        Fits at a time. More than one runs R in child processes.
+    seed : int, optional
+        Given to every estimator that takes one.
+    progress : callable, optional
+        Called with (label, event), events ``"start"``, ``"done"``, ``"failed"``.
+    store : FitStore, optional
+        Fits found there are not run again; new ones are kept there as soon as they are done.
+
+    Returns
+    -------
+    Fits
+        Results and failures, each in the order asked for.
+
+    Raises
+    ------
+    SettingsError
+        For an unknown estimator; all else that goes wrong is recorded in `failures`.
+    FitsInterrupted
+        On Ctrl-C, after running children have ended; it is a KeyboardInterrupt that holds the fits already done.
+    """
+    models: list[str | ItemModel | None] = (
+        list(model) if isinstance(model, (list, tuple)) else [model]  # type: ignore[list-item]
+    )
+    jobs: list[tuple[str | Estimator, str | ItemModel | None]] = []
+    for estimator in estimators:
+        needs_model = bool(entry(estimator if isinstance(estimator, str) else estimator.name).models)
+        jobs += [(estimator, m) for m in (models if needs_model else [None])]
+
+    def run_job(job: tuple[str | Estimator, str | ItemModel | None]) -> FitResult | FitFailure:
+        estimator, wanted = job
+        name = estimator if isinstance(estimator, str) else estimator.name
+        start = time.perf_counter()
+        built: ItemModel | None = wanted if isinstance(wanted, ItemModel) else None
+        label = name if wanted is None else f"{name} {wanted if isinstance(wanted, str) else wanted.label}"
+        if progress is not None:
+            progress(label, "start")
+        try:
+            settings = _common_settings(name, timeout, n_jobs, seed) if isinstance(estimator, str) else {}
+            chosen, built = prepare(responses, estimator, wanted, priors, guessing, allow_free_2pl, settings)
+            result = None if store is None else store.find(responses, chosen, built)
+            if result is None:
+                result = run(chosen, responses, built)
+                if store is not None:
+                    store.keep(result, responses, chosen, built)
+        except PsychoevalError as error:
+            if progress is not None:
+                progress(label, "failed")
+            seconds = time.perf_counter() - start
+            return FitFailure(name, built, type(error).__name__, error.problem, error.remedy, seconds)
+        if progress is not None:
+            progress(label, "done")
+        return result
+
+    outcomes, interrupted = _run_all(run_job, jobs, n_jobs)
+    fits = Fits(
+        responses,
+        tuple(o for o in outcomes if isinstance(o, FitResult)),
+        tuple(o for o in outcomes if isinstance(o, FitFailure)),
+    )
+    if interrupted:
+        raise FitsInterrupted(fits)
+    return fits
+
+
+def _common_settings(name: str, timeout: float | None, n_jobs: int, seed: int | None) -> dict[str, Any]:
+    wanted: dict[str, Any] = {"timeout": timeout, "seed": seed}
+    if n_jobs > 1 and entry(name).engine == "r":
+        wanted["bridge"] = "rscript"
+    fields = {f.name for f in dataclasses.fields(make_estimator(name))}  # type: ignore[arg-type]
+    return {key: value for key, value in wanted.items() if value is not None and key in fields}
+
+
+def _run_all(
+    run: Callable[[Any], FitResult | FitFailure], jobs: Sequence[Any], n_jobs: int
+) -> tuple[list[FitResult | FitFailure], bool]:
+    """Return the outcomes in order, and whether Ctrl-C cut them short."""
+    outcomes: list[FitResult | FitFailure] = []
+    if n_jobs == 1:
+        try:
+            for job in jobs:
+                outcomes.append(run(job))
+        except KeyboardInterrupt:
+            return outcomes, True
+        return outcomes, False
+    # Threads: the native estimators release the lock in BLAS, and R runs in child processes.
+    with ThreadPoolExecutor(n_jobs) as pool:
+        futures: list[Future[FitResult | FitFailure]] = [pool.submit(run, job) for job in jobs]
+        try:
+            pending = set(futures)
+            while pending:  # a wait without limit would not see Ctrl-C on every platform
+                _, pending = wait(pending, timeout=1.0)
+        except KeyboardInterrupt:
+            from psychoeval.rbridge.bridge_rscript import stop_children
+
+            for future in futures:
+                future.cancel()
+            stop_children()
+            return [f.result() for f in futures if f.done() and not f.cancelled()], True
+    return [future.result() for future in futures], False
