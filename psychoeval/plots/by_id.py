@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from psychoeval.agreement.ranks import ranks as ranks_of
 from psychoeval.errors import NotComparableError
 from psychoeval.irt.intervals import wald_interval
+from psychoeval.irt.parameters import ItemParameters
 from psychoeval.results.fit_result import FitResult
 
 FloatArray = NDArray[np.float64]
@@ -71,7 +72,7 @@ def abilities(fits: Sequence[FitResult]) -> SideBySide:
 
 
 def item_term(fits: Sequence[FitResult], term: ItemTerm) -> SideBySide:
-    """Return one item parameter of the fits that have item parameters.
+    """Return one item parameter of the fits that have item parameters; NaN for items the data say nothing about.
 
     Raises
     ------
@@ -85,8 +86,15 @@ def item_term(fits: Sequence[FitResult], term: ItemTerm) -> SideBySide:
     for parameters in (fit.item_parameters for fit in having if fit.item_parameters is not None):
         value, errors = getattr(parameters, term), parameters.standard_errors
         error = np.full(value.shape, np.nan) if errors is None else errors[term]
-        columns.append((parameters.item_ids, np.stack([value, *wald_interval(value, error)])))
+        block = np.stack([value, *wald_interval(value, error)])
+        columns.append((parameters.item_ids, np.where(informed(parameters), block, np.nan)))
     return _stack(having, columns)
+
+
+def informed(parameters: ItemParameters) -> NDArray[np.bool_]:
+    """Return which items the data say something about, (J,): constant ones have at most their prior."""
+    empty = ("constant_all_0", "constant_all_1", "no_responses")
+    return np.asarray(parameters.estimated & np.array([s not in empty for s in parameters.status]), dtype=np.bool_)
 
 
 def ranks(values: FloatArray) -> FloatArray:

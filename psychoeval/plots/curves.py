@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychoeval.agreement.alignment import estimate_transformation
+from psychoeval.agreement.matching import match
 from psychoeval.errors import NotComparableError
 from psychoeval.irt.curves import probability
 from psychoeval.irt.parameters import ItemParameters
 from psychoeval.plots import canvas
 from psychoeval.plots.binning import Binned, bin_persons
+from psychoeval.plots.by_id import informed
 from psychoeval.plots.canvas import FloatArray
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
@@ -69,8 +72,8 @@ def item_curves(
     EngineUnavailableError
         Without Matplotlib.
     """
-    having = _with_curves(fits)
     reference = reference_fit(fits)
+    having = [(f, *_onto(f, reference)) for f in _with_curves(fits)]
     binned = bin_persons(responses, reference)
     picks = [Pick(i, "") for i in items] if items is not None else pick_items(fits, responses, limit)
     unknown = [p.item for p in picks if p.item not in responses.item_ids]
@@ -84,9 +87,9 @@ def item_curves(
     grid = np.linspace(low, high, 121)
     for ax, pick in zip(axes, picks, strict=False):
         _panel(ax, pick, binned, responses.item_ids.index(pick.item))
-        for fit in having:
+        for fit, parameters, _ in having:
             look = shown[id(fit)]
-            ax.plot(grid, _curve(fit, pick.item, grid), color=look.color, linestyle=look.line, linewidth=1.3)
+            ax.plot(grid, _curve(parameters, pick.item, grid), color=look.color, linestyle=look.line, linewidth=1.3)
         ax.set_xlim(low, high)
     for ax in axes[len(picks) :]:
         ax.set_visible(False)
@@ -95,11 +98,18 @@ def item_curves(
         ax.tick_params(labelbottom=True)
     for ax in axes[::_COLUMNS]:
         ax.set_ylabel("P(success)", fontsize=8)
-    canvas.legend(figure, [shown[id(f)] for f in having], lines=True, markers=False)
-    canvas.caption(figure, f"Points: proportion correct of {binned.ability.size} groups of "
-                   f"{responses.person_label}s of like ability by {shown[id(reference)].name}, with 95% "
-                   "Wilson intervals. Because that ability used the item too, points lean a little steeper than a true "
-                   "curve. Grey: not believed.")  # fmt: skip
+    canvas.legend(figure, [shown[id(f)] for f, _, _ in having], lines=True, markers=False)
+    name = shown[id(reference)].name
+    moved = "; ".join(f"{shown[id(f)].name} {words}" for f, _, words in having if words)
+    frame = (
+        f" For this picture alone the other fits' abilities were brought to its mean and SD: {moved}." if moved else ""
+    )
+    canvas.caption(
+        figure,
+        f"Points: proportion correct of {binned.ability.size} groups of {responses.person_label}s of like ability by "
+        f"{name}, with 95% Wilson intervals.{frame} Because that ability used the item too, points lean a little "
+        "steeper than a true curve. Grey: not believed.",
+    )
     return figure
 
 
@@ -149,7 +159,8 @@ def pick_items(fits: Sequence[FitResult], responses: Responses, limit: int = 6) 
     assert parameters is not None
     binned = bin_persons(responses, reference)
     misfit = _misfit(parameters, binned, responses)
-    spread = _disagreement([f for f in having if f.convergence.believed] or having, parameters, binned)
+    compared = [f for f in having if f.convergence.believed] or having
+    spread = _disagreement([_onto(f, reference)[0] for f in compared], parameters, binned)
     b = np.where(parameters.difficulty_is_stable, parameters.difficulty, np.nan)
     slopes = next((f.item_parameters for f in having if f.convergence.believed and _free(f)), None)
     a = _in_order_of(slopes or parameters, parameters)
@@ -160,11 +171,15 @@ def pick_items(fits: Sequence[FitResult], responses: Responses, limit: int = 6) 
         ("easiest", b, False),
         ("steepest", a, True),
         ("flattest", a, False),
-        ("middle difficulty", -np.abs(b - np.nanmedian(b)) if np.isfinite(b).any() else b, True),
+        (
+            "middle difficulty",
+            -np.abs(b - np.nanmedian(b[informed(parameters)])) if informed(parameters).any() else b,
+            True,
+        ),
     ]
     picks: dict[str, Pick] = {}
     for why, values, largest in wanted:
-        finite = np.flatnonzero(np.isfinite(values))
+        finite = np.flatnonzero(np.isfinite(values) & informed(parameters))
         if not finite.size or np.ptp(values[finite]) < 1e-9:
             continue
         best = finite[np.argmax(values[finite] if largest else -values[finite])]
@@ -174,7 +189,7 @@ def pick_items(fits: Sequence[FitResult], responses: Responses, limit: int = 6) 
         elif len(picks) < limit:
             picks[item] = Pick(item, why)
     if parameters.n_items <= limit:
-        for item in np.array(parameters.item_ids)[parameters.estimated]:
+        for item in np.array(parameters.item_ids)[informed(parameters)]:
             picks.setdefault(str(item), Pick(str(item), ""))
     return list(picks.values())
 
@@ -188,12 +203,10 @@ def _in_order_of(source: ItemParameters, target: ItemParameters) -> FloatArray:
     return np.array([values.get(i, np.nan) for i in target.item_ids])
 
 
-def _disagreement(fits: Sequence[FitResult], target: ItemParameters, binned: Binned) -> FloatArray:
+def _disagreement(fits: Sequence[ItemParameters], target: ItemParameters, binned: Binned) -> FloatArray:
     # Root mean square range of the curves over the groups: what a reader sees between the lines.
     high, low = np.full((2, binned.ability.size, target.n_items), np.nan)
-    for fit in fits:
-        p = fit.item_parameters
-        assert p is not None
+    for p in fits:
         place = {i: k for k, i in enumerate(p.item_ids)}
         rows = np.array([place.get(i, -1) for i in target.item_ids])
         curve = probability(binned.ability, p.discrimination[rows], p.intercept[rows], p.guessing[rows])
@@ -213,13 +226,28 @@ def _misfit(parameters: ItemParameters, binned: Binned, responses: Responses) ->
     return np.where(np.array(columns) >= 0, terms.sum(axis=0), np.nan)
 
 
-def _curve(fit: FitResult, item: str, grid: FloatArray) -> FloatArray:
-    p = fit.item_parameters
-    assert p is not None
+def _curve(p: ItemParameters, item: str, grid: FloatArray) -> FloatArray:
     if item not in p.item_ids:
         return np.full(grid.shape, np.nan)
     j = p.item_ids.index(item)
     return probability(grid, p.discrimination[j], p.intercept[j], p.guessing[j])
+
+
+def _onto(fit: FitResult, reference: FitResult) -> tuple[ItemParameters, str]:
+    """Return a fit's items on the ability scale of the reference, by mean and SD of the common persons, and the words.
+
+    Points and curves must share a scale to be read against each other; what was done to it is said.
+    """
+    one, two, items = reference.abilities, fit.abilities, fit.item_parameters
+    assert one is not None
+    assert two is not None
+    assert items is not None
+    common = match(one.person_ids, two.person_ids)
+    pair = one.estimate[common.first], two.estimate[common.second]
+    step = None if fit is reference else estimate_transformation(None, None, pair, "scale and shift")
+    if step is None or (abs(step.scale - 1) < 1e-3 and abs(step.shift) < 1e-3):
+        return items, ""
+    return step.items(items), f"× {step.scale:.3g} {'-' if step.shift < 0 else '+'} {abs(step.shift):.3g}"
 
 
 def _panel(ax: Axes, pick: Pick, binned: Binned, column: int) -> None:

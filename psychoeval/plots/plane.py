@@ -9,6 +9,7 @@ import numpy as np
 
 from psychoeval.errors import NotComparableError
 from psychoeval.plots import canvas
+from psychoeval.plots.by_id import informed
 from psychoeval.plots.canvas import FloatArray, Look
 from psychoeval.results.fit_result import FitResult
 
@@ -47,7 +48,7 @@ def item_plane(fits: Sequence[FitResult], *, names: Sequence[str] | None = None)
         Without Matplotlib.
     """
     planes = [f for f in fits if _has_plane(f)]
-    classical = [f for f in fits if f.item_statistics is not None and not _has_plane(f)]
+    classical = [f for f in fits if _has_classical_plane(f) and not _has_plane(f)]
     shown = canvas.looks(fits, names)
     panels = [*planes, *classical]
     if not panels:
@@ -67,7 +68,7 @@ def item_plane(fits: Sequence[FitResult], *, names: Sequence[str] | None = None)
             outside += _plane(ax, fit, shown[id(fit)], limits)
     for ax in axes[len(panels) :]:
         ax.set_visible(False)
-    words = "Each point is an item. Items without an estimate (constant, never run) are not drawn. Hollow and grey: not believed."  # noqa: E501
+    words = "Each point is an item. Items the data say nothing about (constant, never run) are not drawn. Hollow and grey: not believed."  # noqa: E501
     if outside:
         words += f" Beyond the axes, at the edge as triangles: {outside}."
     common = [shown[id(f)].name for f in fits if f.item_parameters is not None and not _has_plane(f)]
@@ -82,9 +83,13 @@ def item_plane(fits: Sequence[FitResult], *, names: Sequence[str] | None = None)
 def _has_plane(fit: FitResult) -> bool:
     if fit.item_parameters is None:
         return False
-    a = fit.item_parameters.discrimination
-    finite = a[np.isfinite(a)]
-    return bool(finite.size > 1 and np.ptp(finite) > 1e-9)
+    a = fit.item_parameters.discrimination[informed(fit.item_parameters)]
+    return bool(a.size > 1 and np.ptp(a) > 1e-9)
+
+
+def _has_classical_plane(fit: FitResult) -> bool:
+    s = fit.item_statistics
+    return s is not None and bool(np.any(np.isfinite(s.proportion_correct) & np.isfinite(s.item_rest_correlation)))
 
 
 def _limits(planes: Sequence[FitResult]) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -94,7 +99,9 @@ def _limits(planes: Sequence[FitResult]) -> tuple[tuple[float, float], tuple[flo
     for fit in trusted:
         p = fit.item_parameters
         assert p is not None
-        steady = p.difficulty_is_stable & (np.abs(p.discrimination) <= RUNAWAY) & np.isfinite(p.difficulty)
+        steady = (
+            informed(p) & p.difficulty_is_stable & (np.abs(p.discrimination) <= RUNAWAY) & np.isfinite(p.difficulty)
+        )
         b.append(p.difficulty[steady])
         a.append(p.discrimination[steady])
     horizontal, vertical = np.concatenate(b), np.concatenate(a)
@@ -108,7 +115,7 @@ def _limits(planes: Sequence[FitResult]) -> tuple[tuple[float, float], tuple[flo
 def _plane(ax: Axes, fit: FitResult, look: Look, limits: tuple[tuple[float, float], tuple[float, float]]) -> int:
     p = fit.item_parameters
     assert p is not None
-    known = p.estimated & np.isfinite(p.difficulty)
+    known = informed(p) & np.isfinite(p.difficulty)
     b, a = p.difficulty[known], p.discrimination[known]
     (left, right), (bottom, top) = limits
     inside = (b >= left) & (b <= right) & (a >= bottom) & (a <= top)

@@ -48,7 +48,9 @@ def item_scatter(
     shown = canvas.looks(fits, names)
     having = [f for f in fits if f.item_parameters is not None and _varies(getattr(f.item_parameters, term))]
     table = by_id.item_term(having, term)
-    return scatter_matrix.draw(table, [shown[id(f)] for f in table.fits], _UNITS[term], "an item")
+    return scatter_matrix.draw(
+        table, [shown[id(f)] for f in table.fits], _UNITS[term], "an item (constant and never-run ones are left out)"
+    )
 
 
 def _varies(values: canvas.FloatArray) -> bool:

@@ -61,7 +61,7 @@ def draw(table: by_id.SideBySide, shown: list[Look], what: str, noun: str) -> Fi
             else:
                 _numbers(ax, table.values[:, m], table.values[:, k])
             _edges(ax, i, j, size)
-    words = f"{what}; each point is {noun}; the line is equality. Above the diagonal: Pearson's r, Kendall's tau-b and the number of points, all with finite estimates. Hollow and grey: a fit of the pair is not believed."  # noqa: E501
+    words = f"{what}; each point is {noun}; the line is equality. Above the diagonal: Pearson's r, Kendall's tau-b and the number of points. Hollow and grey: a fit of the pair is not believed."  # noqa: E501
     if outside:
         words += f" Beyond the axes, at the edge as triangles, and counted by r and tau: {outside}."
     if len(table.fits) > size:

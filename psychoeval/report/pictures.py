@@ -63,13 +63,14 @@ def pictures(comparison: Comparison, responses: Responses) -> list[Picture]:
         ),
         (
             "Item difficulties, estimator against estimator",
-            "",
+            "A straight band off the line is a difference of scale or origin, a bend the pull of priors, scatter a "
+            "difference about single items.",
             "Scatter matrix of item difficulties in logits; the values are in the item tables.",
             lambda: plots.item_scatter(fits, names=names, term="difficulty"),
         ),
         (
             "Item discriminations, estimator against estimator",
-            "",
+            "Fits in which all items share one slope are left out.",
             "Scatter matrix of item discriminations; the values are in the item tables.",
             lambda: plots.item_scatter(fits, names=names, term="discrimination"),
         ),
@@ -82,7 +83,7 @@ def pictures(comparison: Comparison, responses: Responses) -> list[Picture]:
         ),
         (
             "Difficulty and discrimination",
-            "",
+            "Hard items are on the right, items that tell strong from weak are high; below 0 the strong fail.",
             "Items in the plane of difficulty and discrimination, one panel a fit; the values are in the item tables.",
             lambda: plots.item_plane(fits, names=names),
         ),

@@ -320,3 +320,28 @@ def test_a_thousand_persons_on_five_items_and_thirty_five_systems_draw():
             width, height = drawn(figure).get_size_inches()
             assert width < 8
             assert height < 13
+
+
+def test_curves_are_brought_onto_the_scale_of_the_points_and_that_is_said(responses):
+    # The same answer in another frame: theta* = 2 theta + 1, so a* = a / 2 and b* = 2 b + 1.
+    other = logit_fit(
+        "mirt-em", 2 * THETA + 1, slopes=np.array([1.0, 1.2, 0.7, 1.5]) / 2, difficulty=2 * DIFFICULTY + 1
+    )
+    figure = plots.item_curves([logit_fit(), other], responses, ["i2"])
+    mine, theirs = (line.get_ydata() for line in figure.axes[0].lines if line.get_marker() == "None")
+    np.testing.assert_allclose(mine, theirs, atol=1e-12)
+    assert "mirt-em 2PL × 0.5 - 0.5" in figure.get_supxlabel().replace("\n", " ")
+
+
+def test_items_the_data_say_nothing_about_are_not_drawn():
+    items = ItemParameters(
+        ITEMS,
+        [1.0, 1.2, 0.7, 1.5],
+        [1.0, 0.0, -0.5, -9.0],
+        np.zeros(4),
+        status=("estimated",) * 3 + ("constant_all_0",),
+    )
+    fit = FitResult("map", ItemModel("2PL"), Convergence("converged"), Provenance(), item_parameters=items)
+    points = max((line.get_xdata() for line in plots.item_plane([fit]).axes[0].lines), key=len)
+    np.testing.assert_allclose(points, [-1.0, 0.0, 0.5 / 0.7])
+    assert np.isnan(by_id.item_term([fit], "difficulty").values[3, 0])
