@@ -80,7 +80,7 @@ def parse_pairs(option: str, pairs: list[str], numeric: Container[str] | None = 
 
 
 def _value(text: str) -> Any:
-    words = {"none": None, "true": True, "false": False}
+    words = {"null": None, "true": True, "false": False}
     if text.lower() in words:
         return words[text.lower()]
     for kind in (int, float):
