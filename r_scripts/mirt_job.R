@@ -24,7 +24,9 @@ run_mirt_job <- function(job) {
     withCallingHandlers(
       .fit_mirt(job),
       warning = function(w) {
-        warned <<- c(warned, conditionMessage(w))
+        # Of an information matrix that is still to be corrected it says nothing.
+        early <- isTRUE(job$information) && startsWith(conditionMessage(w), "Could not invert information matrix")
+        if (early) said <<- c(said, conditionMessage(w)) else warned <<- c(warned, conditionMessage(w))
         invokeRestart("muffleWarning")
       },
       message = function(m) {
@@ -97,6 +99,7 @@ run_mirt_job <- function(job) {
   technical <- c(
     list(NCYCLES = job$max_iterations, theta_lim = c(-1, 1) * job$quadrature_limit),
     if (!is.null(job$seed)) list(set.seed = job$seed),
+    if (isTRUE(job$information)) list(infoAsVcov = TRUE),
     if (isTRUE(job$expanded)) list(customK = rep(2, job$n_items)),
     job$technical
   )
@@ -122,6 +125,8 @@ run_mirt_job <- function(job) {
   start
 }
 
+.number <- function(x) if (length(x)) as.double(x[1]) else NA_real_
+
 .parameters <- function(fit) {
   values <- mirt::mod2values(fit)
   covariance <- fit@vcov
@@ -133,13 +138,13 @@ run_mirt_job <- function(job) {
     variance = values$value[values$name == "COV_11"],
     covariance = if (known) as.double(covariance),
     covariance_names = if (known) rownames(covariance),
-    log_likelihood = as.double(fit@Fit$logLik),
-    log_likelihood_error = as.double(fit@Fit$SElogLik),
-    log_prior = as.double(fit@Fit$logPrior),
+    log_likelihood = .number(fit@Fit$logLik),
+    log_likelihood_error = .number(fit@Fit$SElogLik),
+    log_prior = .number(fit@Fit$logPrior),
     converged = isTRUE(fit@OptimInfo$converged),
-    iterations = as.double(fit@OptimInfo$iter),
-    condition_number = as.double(fit@OptimInfo$condnum),
-    second_order_test = as.logical(fit@OptimInfo$secondordertest)
+    iterations = .number(fit@OptimInfo$iter),
+    condition_number = .number(fit@OptimInfo$condnum),
+    second_order_test = isTRUE(fit@OptimInfo$secondordertest)
   )
 }
 

@@ -12,7 +12,7 @@ from psychoeval.errors import EngineFailedError, ModelError
 from psychoeval.estimators.mirt.contract import JobSettings, check_reply, make_job, read_answer
 from psychoeval.estimators.mirt.curvature import correct_lognormal_curvature
 from psychoeval.estimators.mirt.design import Design, make_design
-from psychoeval.irt.models import ItemModel, LogNormal
+from psychoeval.irt.models import ItemModel, LogNormal, Normal, Priors
 from psychoeval.responses.matrix import Responses
 
 NAN = float("nan")
@@ -182,5 +182,21 @@ def test_curvature_of_the_lognormal_prior() -> None:
         [np.log(v) + (np.log(v) - prior.meanlog) ** 2 / (2 * prior.sdlog**2) for v in (a - h, a, a + h)], 2
     )[0] / h**2  # fmt: skip
     wrong = 1 / a**2 - 1 / (a**2 * prior.sdlog**2) - (np.log(a) - prior.meanlog) / (a**2 * prior.sdlog**2)
-    corrected = correct_lognormal_curvature(np.array([[1 / (5 - wrong)]]), np.array([0]), np.array([a]), prior)
-    assert corrected[0, 0] == pytest.approx(1 / (5 - right), rel=1e-5)
+    corrected = correct_lognormal_curvature(np.array([[5 - wrong]]), np.array([0]), np.array([a]), prior)
+    assert corrected[0, 0] == pytest.approx(5 - right, rel=1e-5)
+
+
+def test_under_a_slope_prior_mirts_information_is_asked_for_and_inverted() -> None:
+    model = ItemModel("2PL", Priors(log_discrimination=Normal(0.0, 0.5)))
+    assert make_job(design(model), model, SETTINGS)["information"] is True
+    assert make_job(design(ItemModel("2PL")), ItemModel("2PL"), SETTINGS)["information"] is False
+    names = ["a1.1", "d.2", "a1.5", "d.6", "a1.9", "d.10"]
+    information = spd(6)
+    items = read_answer(reply(names, information), design(model), model, SETTINGS).items
+    excess = 2 * (np.log([1.0, 2.0, 3.0]) - 0.25) / (np.array([1.0, 2.0, 3.0]) * 0.5) ** 2
+    expected = np.linalg.inv(information - np.diag(np.ravel(np.column_stack([excess, np.zeros(3)]))))
+    assert items.joint_covariance is not None
+    np.testing.assert_allclose(items.joint_covariance, expected)
+    none = read_answer(reply(names, -information), design(model), model, SETTINGS).items
+    assert none.covariance is None
+    assert "no proper maximum" in none.no_errors_because

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
+import numpy as np
+
 from psychoeval.estimators.mirt.contract import Answer, JobSettings, read_answer
 from psychoeval.estimators.mirt.design import Design
 from psychoeval.estimators.mirt.scores import make_abilities, orient
-from psychoeval.estimators.mirt.syntax import prior_without_effect, slope_prior, variance_prior
+from psychoeval.estimators.mirt.syntax import has_slope_curvature, prior_without_effect
 from psychoeval.irt.models import ItemModel
 from psychoeval.rbridge.protocol import Reply
 from psychoeval.results.checks import judge_marginal_fit
@@ -101,7 +103,7 @@ def _remarks(reply: Reply, settings: JobSettings, answer: Answer, design: Design
         )
     if answer.items.covariance is None and answer.items.no_errors_because.startswith("mirt"):
         remarks.append(f"There are no standard errors: {answer.items.no_errors_because}")
-    elif (reply.get("second_order_test") or [None])[0] is False:
+    elif settings.se_type is not None and not has_slope_curvature(model) and not reply["second_order_test"][0]:
         remarks.append(
             "mirt's information matrix is not positive definite: this is no proper maximum, and its standard errors "
             "mean little."
@@ -121,9 +123,8 @@ def _details(reply: Reply, settings: JobSettings, design: Design, model: ItemMod
         "persons_given": len(design.persons),
         "log_prior": float(reply["log_prior"][0]),
     }
-    prior = variance_prior(model) or slope_prior(model)
-    if settings.se_type is not None and prior is not None and model.name != "Rasch":
+    if settings.se_type is not None and has_slope_curvature(model):
         details["slope_prior_curvature_corrected"] = True
-    if reply.get("condition_number") is not None:
+    if np.isfinite(reply["condition_number"][0]):
         details["condition_number"] = float(reply["condition_number"][0])
     return details

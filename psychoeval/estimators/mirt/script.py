@@ -10,7 +10,13 @@ import numpy as np
 
 from psychoeval.estimators.mirt.contract import JobSettings
 from psychoeval.estimators.mirt.design import Design
-from psychoeval.estimators.mirt.syntax import fixed_guessing, item_type, model_syntax, variance_prior
+from psychoeval.estimators.mirt.syntax import (
+    fixed_guessing,
+    has_slope_curvature,
+    item_type,
+    model_syntax,
+    variance_prior,
+)
 from psychoeval.irt.models import ItemModel
 
 _DATA = """# One line a person, one character an item: 0, 1, and - for not administered.
@@ -65,6 +71,10 @@ def r_script(design: Design, model: ItemModel, settings: JobSettings) -> str:
 def _header(design: Design, model: ItemModel, settings: JobSettings) -> str:
     responses = design.responses
     lines = [f"# {model.label} by mirt, {settings.method}; responses {json.dumps(responses.name)}."]
+    if has_slope_curvature(model) and settings.se_type is not None:
+        lines.append(
+            "# mirt has part of the curvature of log-normal priors with a wrong sign: its standard errors are off."
+        )
     if settings.method == "MHRM" and settings.seed is None:
         lines.append("# No seed is given: every fit draws one and keeps it in provenance.seed.")
     for first, columns, item in zip(

@@ -35,7 +35,7 @@ def check_model(model: ItemModel | None, estimator: str, standard_errors: str) -
             "stops where there is no maximum.",
             "Give a normal prior on logit c, LogitNormal(mean, sd); LogitNormal(-1.1, 0.5) is the 3PL's default.",
         )
-    if slope_prior(model) is not None and model.name != "Rasch" and standard_errors not in CORRECTED:
+    if has_slope_curvature(model) and standard_errors not in CORRECTED:
         raise ModelError(
             f"{estimator} has no {standard_errors!r} standard errors under a prior on slopes: mirt's are wrong there, "
             "and only those of other kinds can be put right.",
@@ -84,6 +84,11 @@ def variance_prior(model: ItemModel) -> LogNormal | None:
         return None
     m, s = model.priors.slope_on_log_scale.mean, model.priors.slope_on_log_scale.sd
     return LogNormal(2 * m + 4 * s**2, 2 * s)
+
+
+def has_slope_curvature(model: ItemModel) -> bool:
+    """Whether a log-normal prior bends the information matrix (see `psychoeval.estimators.mirt.curvature`)."""
+    return model.name != "Rasch" and slope_prior(model) is not None
 
 
 def prior_without_effect(model: ItemModel) -> str:
