@@ -142,6 +142,8 @@ def test_direction_goes_by_the_majority_of_slopes() -> None:
     assert items is not None
     assert not points_backwards(items)
     assert points_backwards(replace(items, discrimination=-items.discrimination))
+    half = items.discrimination * np.where(np.arange(J) < J // 2, -1, 1)
+    assert not points_backwards(replace(items, discrimination=half))
     few = items.discrimination * np.where(np.arange(J) < 3, -1, 1)
     assert not points_backwards(replace(items, discrimination=few))
     assert not points_backwards(replace(items, discrimination=np.full(J, np.nan)))

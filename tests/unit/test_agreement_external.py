@@ -128,6 +128,7 @@ def test_an_imported_table_has_an_open_origin_and_unit() -> None:
     found = compare([made(), import_fit(items, abilities, model="2PL", name="other")]).pairs[0]
     assert found.verdict == "agree up to scale and shift"
     assert "open convention" in found.reason
+    assert found.alignment.standard == (True, False)
     law = found.alignment.second_onto_first
     assert (law.scale, law.shift) == pytest.approx((1 / 1.7, 0.3 / 1.7))
     assert (found.items.n, found.persons.n) == (J, N)

@@ -48,3 +48,8 @@ def test_equal_parameters_with_unequal_likelihoods_are_a_matter_of_integration()
 )
 def test_likelihoods_of_different_kinds_models_and_data_never_compare(other: FitResult) -> None:
     assert not any("likelihood" in n for n in pair(made(), other).notes)
+
+
+def test_penalised_fits_need_not_have_the_highest_likelihood() -> None:
+    one, two = made(model=WEAK), with_items(made(model=WEAK, log_likelihood=-1003.0), a=lambda a: a / 1.077)
+    assert not any("likelihood" in n for n in pair(one, two).notes)
