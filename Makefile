@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV = .venv/bin/python
 
 # What the demo compares. The free 2PL is there to show what it hits on 35 systems: hence its time limit.
-DEMO = swebench-verified --model Rasch --model "2PL[weak]" --model 2PL --allow-free-2pl --timeout 100 --jobs 2 --seed 1
+DEMO = swebench-verified --model Rasch --model "2PL[weak]" --model 2PL --allow-free-2pl --timeout 120 --jobs 2 --seed 1
 
 .PHONY: help setup test demo bench lint
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from typing import Any
 
 EXIT_USAGE, EXIT_ENGINE, EXIT_INTERRUPTED = 2, 3, 130
 
@@ -16,8 +18,18 @@ def main() -> None:
     """Run the command; errors of psychoeval become one message and an exit code."""
     from psychoeval.cli.commands import app
     from psychoeval.cli.console import say
-    from psychoeval.errors import EngineFailedError, EngineUnavailableError, PsychoevalError
+    from psychoeval.errors import EngineFailedError, EngineUnavailableError, PsychoevalError, PsychoevalWarning
 
+    # A warning of ours is a message for the user, without the line of code that gave it.
+    python_shows = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, PsychoevalWarning):
+            say(f"Warning: {message}")
+        else:
+            python_shows(message, category, *where, **more)
+
+    warnings.showwarning = show
     try:
         app(standalone_mode=True)
     except PsychoevalError as error:
