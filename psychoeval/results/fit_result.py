@@ -53,6 +53,8 @@ class ItemStatistics:
         n = len(self.item_ids)
         for name in ("proportion_correct", "item_rest_correlation"):
             object.__setattr__(self, name, readonly(getattr(self, name), (n,), name))
+        errors = {key: readonly(values, (n,), f"the errors of {key}") for key, values in self.standard_errors.items()}
+        object.__setattr__(self, "standard_errors", errors)
         if self.effective_n is not None:
             object.__setattr__(self, "effective_n", readonly(self.effective_n, (n,), "effective_n"))
         if not self.status:
