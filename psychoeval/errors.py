@@ -70,7 +70,3 @@ class ConvergenceWarning(PsychoevalWarning):
 
 class EngineWarning(PsychoevalWarning):
     """What the engine itself warned about."""
-
-
-class DataWarning(PsychoevalWarning):
-    """Data that can be used, but not without care."""

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from psychoeval._version import __version__
 from psychoeval.errors import ConvergenceWarning, ModelError, SettingsError
 from psychoeval.estimators.base import Estimator
 from psychoeval.irt.models import Guessing, ItemModel, ModelName, PriorsLike, resolve_priors
@@ -176,8 +177,6 @@ def run(estimator: Estimator, responses: Responses, model: ItemModel | None) -> 
     start = time.perf_counter()
     result = estimator.fit(responses, model)
     seconds = time.perf_counter() - start
-    from psychoeval import __version__
-
     given = result.provenance
     versions = {"psychoeval": __version__, "python": platform.python_version(), "numpy": np.__version__}
     settings = {f.name: getattr(estimator, f.name) for f in dataclasses.fields(estimator)}  # type: ignore[arg-type]
@@ -189,5 +188,7 @@ def run(estimator: Estimator, responses: Responses, model: ItemModel | None) -> 
         seconds=seconds,
         peak_memory_mb=peak_memory_mb(),
     )
-    n_persons = int(np.count_nonzero(responses.trials.any(axis=1)))
+    n_persons = result.n_persons  # an estimator that leaves persons out says how many it kept
+    if n_persons is None:
+        n_persons = int(np.count_nonzero(responses.trials.any(axis=1)))
     return dataclasses.replace(result, provenance=provenance, n_persons=n_persons)

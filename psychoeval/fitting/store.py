@@ -7,10 +7,15 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from psychoeval import __version__
+import numpy as np
+import scipy
+
+from psychoeval._version import __version__
+from psychoeval.availability import probe
 from psychoeval.errors import SettingsError
 from psychoeval.estimators.base import Estimator
 from psychoeval.irt.models import ItemModel
+from psychoeval.registry import entry
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 
@@ -20,7 +25,7 @@ _NOT_THE_QUESTION = ("bridge", "timeout")
 
 @dataclass(frozen=True, slots=True)
 class FitStore:
-    """A folder of fits, one file each, found again by data, estimator, settings, model and version of psychoeval.
+    """A folder of fits, one file each, found again by data, estimator, settings, model and versions.
 
     Parameters
     ----------
@@ -49,7 +54,10 @@ class FitStore:
             for f in dataclasses.fields(estimator)  # type: ignore[arg-type]
             if f.name not in _NOT_THE_QUESTION
         }
-        question = repr((__version__, responses.sha256, estimator.name, sorted(settings.items()), model))
+        versions = {"psychoeval": __version__, "numpy": np.__version__, "scipy": scipy.__version__}
+        if entry(estimator.name).engine == "r":
+            versions |= probe("mirt").versions
+        question = repr((sorted(versions.items()), responses.sha256, estimator.name, sorted(settings.items()), model))
         digest = hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()
         return self.folder / f"{estimator.name}-{digest[:24]}.fit"
 

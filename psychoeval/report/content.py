@@ -44,7 +44,7 @@ def content(comparison: Comparison, title: str | None = None) -> Content:
     NotComparableError
         If the comparison does not hold the responses.
     """
-    from psychoeval import __version__
+    from psychoeval._version import __version__
 
     responses, fits, names = comparison.responses, comparison.fits, comparison.names
     if responses is None:

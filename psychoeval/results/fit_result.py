@@ -167,6 +167,13 @@ class FitResult:
             return None
         return float(aic + self.n_parameters * (np.log(self.n_persons) - 2))
 
+    def _is_fixed(self, term: str) -> bool:
+        if self.model is None:
+            return False
+        return (term == "discrimination" and self.model.name == "Rasch") or (
+            term == "guessing" and not self.model.guessing_is_estimated
+        )
+
     def item_table(self, level: float = 0.95) -> pd.DataFrame:
         """Return one row for each item and term.
 
@@ -180,6 +187,7 @@ class FitResult:
         DataFrame
             ``item, term, estimate, std_error, conf_low, conf_high, status``; terms are ``discrimination``,
             ``difficulty``, ``intercept``, ``guessing``, or ``proportion_correct``, ``item_rest_correlation``.
+            A term that the model fixes (a of the Rasch model, c but in a 3PL) has status ``fixed`` and no error.
         """
         import pandas as pd
 
@@ -189,8 +197,12 @@ class FitResult:
             errors = p.standard_errors or {}
             for term in ("discrimination", "difficulty", "intercept", "guessing"):
                 value = getattr(p, term)
+                status: tuple[str, ...] = p.status
                 error = errors.get(term, np.full(value.shape, np.nan))
-                frames.append(_term_frame(p.item_ids, term, value, error, wald_interval(value, error, level), p.status))
+                if self._is_fixed(term):
+                    error = np.full(value.shape, np.nan)
+                    status = tuple("fixed" if s in ("estimated", "runaway") else s for s in status)
+                frames.append(_term_frame(p.item_ids, term, value, error, wald_interval(value, error, level), status))
         elif self.item_statistics is not None:
             s = self.item_statistics
             for term in ("proportion_correct", "item_rest_correlation"):

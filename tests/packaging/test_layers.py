@@ -13,7 +13,7 @@ PACKAGE = ROOT / "psychoeval"
 
 #: A module imports its own row or a lower one. The longest name that fits decides.
 ROWS = {
-    "__version__": 0,
+    "_version": 0,
     "errors": 0,
     "resources": 0,
     "irt": 1,

@@ -179,3 +179,12 @@ def test_a_damaged_file_of_a_store_is_named(responses: Responses, tmp_path: Path
     file.write_bytes(b"nonsense")
     (failure,) = fit_many(responses, ["fake"], model="Rasch", store=store).failures
     assert file.name in failure.problem
+
+
+def test_terms_that_the_model_fixes_are_not_shown_as_estimates(responses: Responses) -> None:
+    table = fit(responses, "map", model="Rasch").item_table().set_index("term")
+    assert set(table.loc["discrimination", "status"]) == {"fixed"}
+    assert table.loc["discrimination", "std_error"].isna().all()
+    assert set(table.loc["guessing", "status"]) == {"fixed"}
+    assert set(table.loc["difficulty", "status"]) == {"estimated"}
+    assert table.loc["difficulty", "std_error"].notna().all()

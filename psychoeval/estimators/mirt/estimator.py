@@ -155,7 +155,7 @@ class MirtMHRM:
     quadrature_limit: float = 6.0
     standard_errors: MHRMErrors = "mhrm"
     ability_method: ScoringMethod = "EAP"
-    seed: int | None = None
+    seed: int | None = 1
     timeout: float | None = None
     bridge: BridgeName = "auto"
     engine_options: Mapping[str, Any] = field(default_factory=dict)
