@@ -46,7 +46,9 @@ FreeOption = Annotated[
     bool, typer.Option("--allow-free-2pl", help="Fit item slopes without a prior on at most 100 persons.")
 ]
 TimeoutOption = Annotated[float | None, typer.Option(help="Seconds allowed to each fit of an engine outside NumPy.")]
-SeedOption = Annotated[int | None, typer.Option(help="For every estimator that draws random numbers (each has a fixed one by default).")]
+SeedOption = Annotated[
+    int | None, typer.Option(help="For every estimator that draws random numbers (each has a fixed one by default).")
+]
 
 
 @app.command()
