@@ -7,8 +7,9 @@ from psychoeval.irt.curves import probability
 from psychoeval.irt.parameters import ItemParameters
 from psychoeval.irt.quadrature import marginal_posterior, normal_grid
 from psychoeval.responses.matrix import Responses
-from psychoeval.results.checks import Judgement, judge_marginal_fit
+from psychoeval.results.checks import judge_marginal_fit
 from psychoeval.results.fit_result import LatentDistribution
+from psychoeval.results.judgement import Judgement
 from tests.golden import MODEL_KEYS, data, mirt_items, reference
 
 CLEAN = Judgement()

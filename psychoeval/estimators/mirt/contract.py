@@ -24,7 +24,7 @@ from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import ItemParameters, ItemStatus
 from psychoeval.irt.quadrature import Grid, normal_grid
 from psychoeval.rbridge.protocol import Reply
-from psychoeval.results.checks import RUNAWAY_INTERCEPT, RUNAWAY_SLOPE
+from psychoeval.results.item_checks import RUNAWAY_INTERCEPT, RUNAWAY_SLOPE
 from psychoeval.results.fit_result import LatentDistribution
 
 FloatArray = NDArray[np.float64]

@@ -12,7 +12,7 @@ from psychoeval.irt.classical import item_rest_correlation, mean_of_seen
 from psychoeval.irt.parameters import ItemParameters
 from psychoeval.responses.connectivity import components
 from psychoeval.responses.matrix import Responses
-from psychoeval.results.checks import RUNAWAY_INTERCEPT, RUNAWAY_SLOPE, STEEP_SLOPE
+from psychoeval.results.item_checks import RUNAWAY_INTERCEPT, RUNAWAY_SLOPE, STEEP_SLOPE
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
