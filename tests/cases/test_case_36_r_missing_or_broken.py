@@ -19,7 +19,7 @@ from tests.gates import needs
 
 SETTINGS: dict[str, tuple[str, str]] = {
     "no R on PATH": ("There is no R: no Rscript on PATH, and R_HOME is not set.", "apt-get install r-base-core"),
-    "bogus R_HOME": ("R_HOME is set to /nonexistent, which is not a folder.", "Unset R_HOME"),
+    "bogus R_HOME": ("nowhere, which is not a folder.", "Unset R_HOME"),
     "empty R_HOME": ("which holds no R (no bin/Rscript).", "Unset R_HOME"),
 }
 
@@ -36,7 +36,7 @@ def setting(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[dict[str, s
     if request.param == "no R on PATH":
         environment["PATH"] = str(tmp_path)
     else:
-        environment["R_HOME"] = "/nonexistent" if request.param == "bogus R_HOME" else str(tmp_path)
+        environment["R_HOME"] = str(tmp_path / "nowhere" if request.param == "bogus R_HOME" else tmp_path)
     return environment, *SETTINGS[request.param]
 
 

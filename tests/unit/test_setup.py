@@ -62,9 +62,9 @@ def test_a_folder_that_is_a_repository_itself(tmp_path: Path) -> None:
     assert mirt.local_repository(tmp_path, DEBIAN, "4.2.2") == (None, False)
 
 
-def test_psychoeval_cran_that_is_no_folder_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PSYCHOEVAL_CRAN", "/nonexistent")
-    with pytest.raises(steps.SetupError, match="PSYCHOEVAL_CRAN is /nonexistent"):
+def test_psychoeval_cran_that_is_no_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PSYCHOEVAL_CRAN", str(tmp_path / "nowhere"))
+    with pytest.raises(steps.SetupError, match="PSYCHOEVAL_CRAN is .*/nowhere, which is not a folder"):
         mirt.local_folder()
 
 
