@@ -99,7 +99,7 @@ def entry(name: str) -> Entry:
         raise SettingsError(f"There is no estimator {name!r}.", f"Choose one of {', '.join(REGISTRY)}.") from None
 
 
-def make_estimator(name: str, **settings: Any) -> Estimator:
+def make_estimator(name: str, /, **settings: Any) -> Estimator:
     """Return the settings object of an estimator.
 
     Raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +15,7 @@ from psychoeval.cli.output import print_comparison, print_fit, print_states
 from psychoeval.errors import SettingsError
 from psychoeval.responses.arrays import Missing
 
-EXIT_ENGINE, EXIT_UNBELIEVED, EXIT_INTERRUPTED = 3, 4, 130
+EXIT_USAGE, EXIT_ENGINE, EXIT_UNBELIEVED, EXIT_INTERRUPTED = 2, 3, 4, 130
 
 app = typer.Typer(
     add_completion=False,
@@ -107,17 +108,21 @@ def compare(
             )
         except FitsInterrupted as stop:
             fits, interrupted = stop.fits, True
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # what was finished is printed whole
             say(str(stop), style="bold red")
     for failure in fits.failures:
         say(f"No result from {failure.label}: {failure.problem} {failure.remedy}", style="bold red")
     if not fits.results:
-        raise typer.Exit(EXIT_INTERRUPTED if interrupted else EXIT_ENGINE)
+        engine = any(f.kind.startswith("Engine") or f.kind == "FitTimeoutError" for f in fits.failures)
+        raise typer.Exit(EXIT_INTERRUPTED if interrupted else EXIT_ENGINE if engine else EXIT_USAGE)
     comparison = compare_fits(fits)
-    print_comparison(comparison, responses, table, output)
-    if report is not None:
+    written = None
+    if report is not None and not interrupted:
         from psychoeval.report.html import report as write_report
 
         written = write_report(comparison, report).resolve()
+    print_comparison(comparison, responses, table, output)
+    if written is not None:
         print(written, file=sys.stdout if output == "table" else sys.stderr)
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
@@ -153,6 +158,7 @@ def fit(
     from psychoeval.errors import ConvergenceWarning
     from psychoeval.fitting import describe_fit
     from psychoeval.fitting import fit as fit_one
+    from psychoeval.registry import make_estimator
 
     if table not in ("items", "abilities"):
         raise SettingsError(f"--table {table} is unknown.", "Choose items or abilities.")
@@ -163,16 +169,16 @@ def fit(
         "priors": parse_priors(priors),
         "guessing": parse_guessing(guessing),
         "allow_free_2pl": allow_free_2pl,
-        **settings,
     }
+    chosen = make_estimator(estimator, **settings)
     if describe:
-        print(describe_fit(responses, estimator, model, **options))
+        print(describe_fit(responses, chosen, model, **options))
         return
     with fit_progress() as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # printed from the result
         if progress is not None:
             progress(estimator, "start")
-        result = fit_one(responses, estimator, model, **options)
+        result = fit_one(responses, chosen, model, **options)
     print_fit(result, table, output)
     if save is not None:
         say(f"Saved to {result.save(save)}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,11 @@ if TYPE_CHECKING:
     from psychoeval.responses.matrix import Responses
 
 
+#: What --read may name.
+_READ = (
+    "layout", "person", "item", "score", "successes", "trials", "trial", "duplicates", "delimiter", "encoding",
+    "person_label",
+)  # fmt: skip
 _EXAMPLES = {"--set": "tolerance=1e-8", "--read": "person=model"}
 
 
@@ -32,9 +36,9 @@ def load_responses(name: str, options: list[str], missing: str | None) -> Respon
         raise SettingsError(
             f"{name} is neither a file nor a bundled data set.", f"The bundled sets are {', '.join(known)}."
         )
-    unknown = chosen.keys() - inspect.signature(read_table).parameters.keys()
+    unknown = chosen.keys() - {*_READ, "missing"}
     if unknown:
-        raise SettingsError(f"--read {', '.join(sorted(unknown))} is unknown.", "See psychoeval compare --help.")
+        raise SettingsError(f"--read {', '.join(sorted(unknown))} is unknown.", f"The names are {', '.join(_READ)}.")
     return read_table(name, **chosen)
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from psychoeval.errors import PsychoevalError
+from psychoeval.errors import PsychoevalError, SettingsError
 from psychoeval.estimators.base import Estimator
-from psychoeval.fitting.one import prepare, run
+from psychoeval.fitting.one import item_model, prepare, run
 from psychoeval.fitting.store import FitStore
 from psychoeval.irt.models import Guessing, ItemModel, PriorsLike
 from psychoeval.registry import entry, make_estimator
@@ -98,14 +101,19 @@ def fit_many(
 
     Raises
     ------
-    SettingsError
-        For an unknown estimator; all else that goes wrong is recorded in `failures`.
+    SettingsError, ModelError
+        For an estimator, model, priors or common setting that does not exist; all else that goes wrong is recorded in
+        `failures`.
     FitsInterrupted
         On Ctrl-C, after running children have ended; it is a KeyboardInterrupt that holds the fits already done.
     """
+    _check_common(estimators, n_jobs, timeout, seed)
     models: list[str | ItemModel | None] = (
         list(model) if isinstance(model, (list, tuple)) else [model]  # type: ignore[list-item]
     )
+    for wanted in models:
+        if isinstance(wanted, str):  # a name or priors that no estimator knows
+            item_model(wanted, priors, guessing)
     jobs: list[tuple[str | Estimator, str | ItemModel | None]] = []
     for estimator in estimators:
         needs_model = bool(entry(estimator if isinstance(estimator, str) else estimator.name).models)
@@ -127,11 +135,13 @@ def fit_many(
                 result = run(chosen, responses, built)
                 if store is not None:
                     store.keep(result, responses, chosen, built)
-        except PsychoevalError as error:
+        except Exception as error:  # whatever it is, it must not cost the other fits
             if progress is not None:
                 progress(label, "failed")
-            seconds = time.perf_counter() - start
-            return FitFailure(name, built, type(error).__name__, error.problem, error.remedy, seconds)
+            problem, remedy = str(error), "This is a defect: please report it with the data's digest and the settings."
+            if isinstance(error, PsychoevalError):
+                problem, remedy = error.problem, error.remedy
+            return FitFailure(name, built, type(error).__name__, problem, remedy, time.perf_counter() - start)
         if progress is not None:
             progress(label, "done")
         return result
@@ -145,6 +155,17 @@ def fit_many(
     if interrupted:
         raise FitsInterrupted(fits)
     return fits
+
+
+def _check_common(estimators: Sequence[str | Estimator], n_jobs: int, timeout: float | None, seed: int | None) -> None:
+    if isinstance(estimators, str) or not len(estimators):
+        raise SettingsError(f"estimators is {estimators!r}.", 'Give a list of names, as in ["map", "mirt-em"].')
+    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs < 1:
+        raise SettingsError(f"n_jobs is {n_jobs!r}.", "Give a whole number above 0.")
+    if timeout is not None and not (isinstance(timeout, (int, float)) and 0 < timeout < float("inf")):
+        raise SettingsError(f"timeout is {timeout!r}.", "Give seconds above 0, or None for no limit.")
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31):
+        raise SettingsError(f"seed is {seed!r}.", "Give a whole number from 0 to 2147483647.")
 
 
 def _common_settings(name: str, timeout: float | None, n_jobs: int, seed: int | None) -> dict[str, Any]:
@@ -168,17 +189,38 @@ def _run_all(
             return outcomes, True
         return outcomes, False
     # Threads: the native estimators release the lock in BLAS, and R runs in child processes.
-    with ThreadPoolExecutor(n_jobs) as pool:
-        futures: list[Future[FitResult | FitFailure]] = [pool.submit(run, job) for job in jobs]
-        try:
-            pending = set(futures)
-            while pending:  # a wait without limit would not see Ctrl-C on every platform
-                _, pending = wait(pending, timeout=1.0)
-        except KeyboardInterrupt:
-            from psychoeval.rbridge.bridge_rscript import stop_children
-
-            for future in futures:
-                future.cancel()
-            stop_children()
-            return [f.result() for f in futures if f.done() and not f.cancelled()], True
+    pool = ThreadPoolExecutor(n_jobs)
+    futures = [pool.submit(run, job) for job in jobs]
+    try:
+        pending = set(futures)
+        while pending:  # a wait without limit would not see Ctrl-C on every platform
+            _, pending = wait(pending, timeout=1.0)
+    except KeyboardInterrupt:
+        with _ctrl_c_ignored():
+            done = [f for f in futures if f.done()]
+            _end(pool)
+        return [f.result() for f in done], True
+    pool.shutdown()
     return [future.result() for future in futures], False
+
+
+def _end(pool: ThreadPoolExecutor) -> None:
+    """End the fits that run: R at once, native ones when they are done."""
+    from psychoeval.rbridge.bridge_rscript import allow_children, stop_children
+
+    stop_children()
+    pool.shutdown(wait=True, cancel_futures=True)
+    allow_children()
+
+
+@contextmanager
+def _ctrl_c_ignored() -> Iterator[None]:
+    """Let a second Ctrl-C not cut short what the first one began."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -12,7 +12,7 @@ import scipy
 
 from psychoeval._version import __version__
 from psychoeval.availability import probe
-from psychoeval.errors import SettingsError
+from psychoeval.errors import SettingsError, StoredFileError
 from psychoeval.estimators.base import Estimator
 from psychoeval.irt.models import ItemModel
 from psychoeval.registry import entry
@@ -62,9 +62,24 @@ class FitStore:
         return self.folder / f"{estimator.name}-{digest[:24]}.fit"
 
     def find(self, responses: Responses, estimator: Estimator, model: ItemModel | None) -> FitResult | None:
-        """Return the kept fit, or None; a damaged file is an error of `FitResult.load`."""
+        """Return the kept fit, or None.
+
+        Raises
+        ------
+        StoredFileError
+            If the file is damaged, or holds another fit.
+        """
         path = self.path(responses, estimator, model)
-        return FitResult.load(path) if path.exists() else None
+        if not path.exists():
+            return None
+        remedy = "Delete the file to have it fitted again."
+        try:
+            found = FitResult.load(path)
+        except StoredFileError as error:
+            raise StoredFileError(error.problem, remedy) from None
+        if (found.estimator, found.model, found.provenance.data_sha256) != (estimator.name, model, responses.sha256):
+            raise StoredFileError(f"{path} holds another fit than its name says ({found.label}).", remedy)
+        return found
 
     def keep(self, result: FitResult, responses: Responses, estimator: Estimator, model: ItemModel | None) -> None:
         """Keep a fit."""

@@ -3,6 +3,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import signal
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,16 @@ from tests.unit.fakes import row
 @pytest.fixture(autouse=True)
 def fake_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(REGISTRY, "fake", row())
+
+
+@pytest.fixture(autouse=True)
+def restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The command sets handlers for its own process; here that is the process of all tests."""
+    monkeypatch.setattr("warnings.showwarning", warnings.showwarning)
+    handlers = {s: signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGPIPE, signal.SIGINT)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture
@@ -89,6 +102,62 @@ def test_mistakes_exit_with_2_and_say_what_to_do(
     for word in words:
         assert word in message
     assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--model", "4PL"),
+        ("--model", "2PL[evil]"),
+        ("--timeout", "nan"),
+        ("--seed", "-1"),
+        ("--estimators", ","),
+        ("--estimators", "map", "--model", "3PL"),
+        ("--read", "person=nobody"),
+        ("--read", "path=x"),
+        ("--table", "chairs"),
+    ],
+)
+def test_mistakes_in_compare_exit_with_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scores: Path, options: tuple[str, ...]
+) -> None:
+    assert run(monkeypatch, "compare", str(scores), *options) == 2
+    assert capsys.readouterr().err.strip()
+
+
+@pytest.mark.parametrize("name", ["name", "model", "responses", "estimator", "priors"])
+def test_a_setting_is_one_of_the_estimator(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scores: Path, name: str
+) -> None:
+    options = ("--estimator", "fake", "--model", "Rasch", "--set", f"{name}=weak")
+    assert run(monkeypatch, "fit", str(scores), *options) == 2
+    assert f"no setting '{name}'" in " ".join(capsys.readouterr().err.split())
+
+
+def test_ctrl_c_prints_what_was_finished(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scores: Path
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tests.unit.fakes.Fake.fit", interrupt)
+    options = ("--estimators", "simple-average,fake,ctt", "--model", "Rasch")
+    assert run(monkeypatch, "compare", str(scores), *options) == 130
+    captured = capsys.readouterr()
+    assert "1 fits were finished" in captured.err
+    assert "simple-average" in captured.out
+    assert "Verdicts" in captured.out
+
+
+def test_ctrl_c_in_fit_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scores: Path
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tests.unit.fakes.Fake.fit", interrupt)
+    assert run(monkeypatch, "fit", str(scores), "--estimator", "fake", "--model", "Rasch") == 130
+    assert "Interrupted" in capsys.readouterr().err
 
 
 def test_markup_in_data_is_printed_as_it_is(

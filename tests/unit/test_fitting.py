@@ -124,6 +124,24 @@ def test_fit_many_keeps_going_and_keeps_the_order(responses: Responses) -> None:
     assert ("fake Rasch", "failed") in events
 
 
+def test_an_error_that_nobody_foresaw_costs_only_its_own_fit(
+    responses: Responses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def overflow(*_: object) -> None:
+        raise OverflowError("math range error")
+
+    monkeypatch.setattr("tests.unit.fakes.Fake.fit", overflow)
+    fits = fit_many(responses, ["simple-average", "fake"], model="Rasch")
+    assert [f.estimator for f in fits.results] == ["simple-average"]
+    assert [(f.kind, f.problem) for f in fits.failures] == [("OverflowError", "math range error")]
+
+
+@pytest.mark.parametrize("n_jobs", [0, -1, 1.5, True, "2"])
+def test_bad_numbers_of_jobs_are_refused(responses: Responses, n_jobs: object) -> None:
+    with pytest.raises(SettingsError, match="n_jobs"):
+        fit_many(responses, ["fake"], model="Rasch", n_jobs=n_jobs)  # type: ignore[arg-type]
+
+
 def test_ctrl_c_keeps_what_was_done(responses: Responses) -> None:
     with pytest.raises(FitsInterrupted) as caught:
         fit_many(responses, ["fake", Fake(behaviour="interrupt"), "fake"], model="Rasch")
@@ -179,6 +197,16 @@ def test_a_damaged_file_of_a_store_is_named(responses: Responses, tmp_path: Path
     file.write_bytes(b"nonsense")
     (failure,) = fit_many(responses, ["fake"], model="Rasch", store=store).failures
     assert file.name in failure.problem
+    assert "Delete the file" in failure.remedy
+
+
+def test_another_fit_under_the_name_of_one_is_not_taken_up(responses: Responses, tmp_path: Path) -> None:
+    store = FitStore(tmp_path)
+    fit_many(responses, ["fake", "ctt"], model="Rasch", store=store)
+    fake, other = (next(tmp_path.glob(f"{name}-*")) for name in ("fake", "ctt"))
+    fake.write_bytes(other.read_bytes())
+    (failure,) = fit_many(responses, ["fake"], model="Rasch", store=store).failures
+    assert "holds another fit" in failure.problem
 
 
 def test_terms_that_the_model_fixes_are_not_shown_as_estimates(responses: Responses) -> None:
