@@ -64,7 +64,7 @@ def test_a_folder_that_is_a_repository_itself(tmp_path: Path) -> None:
 
 def test_psychoeval_cran_that_is_no_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PSYCHOEVAL_CRAN", str(tmp_path / "nowhere"))
-    with pytest.raises(steps.SetupError, match="PSYCHOEVAL_CRAN is .*/nowhere, which is not a folder"):
+    with pytest.raises(steps.SetupError, match=r"PSYCHOEVAL_CRAN is .*/nowhere, which is not a folder"):
         mirt.local_folder()
 
 
