@@ -63,7 +63,10 @@ class LogitNormal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Priors:
-    """Densities of the item parameters; one for every item.
+    """Densities of the item parameters, one for every parameter that is estimated.
+
+    A common slope has one density, which counts once; locations have one an item, and so have the slopes of the 2PL
+    and 3PL.
 
     The scale matters for a posterior mode: ``log_discrimination`` is the density of log a,
     ``discrimination`` that of a. LogNormal(m, s) on a has the mode of Normal(m - s^2, s) on log a.

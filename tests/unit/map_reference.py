@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psychoeval import item_model
+from psychoeval.estimators.native.map import MAP
 from psychoeval.estimators.native.map_objective import Penalty, Slopes
-from psychoeval.irt.models import Normal
+from psychoeval.irt.models import Normal, PriorsLike
+from psychoeval.responses.matrix import Responses
+from psychoeval.results.fit_result import FitResult
 
 FloatArray = NDArray[np.float64]
 
@@ -65,3 +69,14 @@ def simulated(
     p = 1 / (1 + np.exp(-a * (theta[:, None] - b)))
     counts = np.where(rng.random((n, j)) < missing, 0, rng.integers(1, trials + 1, (n, j)))
     return rng.binomial(counts, p).astype(np.uint8), counts.astype(np.uint8)
+
+
+def responses(n: int, j: int, **options: Any) -> Responses:
+    """Return simulated responses; options are those of `simulated`."""
+    x, trials = simulated(n, j, **options)
+    return Responses.from_array(x, trials)
+
+
+def fit(data: Responses, model: str = "2PL", priors: PriorsLike = "published", **settings: Any) -> FitResult:
+    """Return the fit of `map`, without the warnings of `psychoeval.fit`."""
+    return MAP(**settings).fit(data, item_model(model, priors))

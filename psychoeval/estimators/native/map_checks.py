@@ -13,6 +13,7 @@ from psychoeval.irt.parameters import ItemParameters
 from psychoeval.responses.connectivity import components
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.item_checks import RUNAWAY_INTERCEPT, RUNAWAY_SLOPE, STEEP_SLOPE
+from psychoeval.results.judgement import NAMED
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -27,7 +28,16 @@ SPREAD_LIMITS: Final = (0.5, 2.0)
 #: SD over persons of the mean intercept of the items they saw, logits.
 UNEQUAL_ITEMS: Final = 0.5
 OVERDISPERSED: Final = 1.5
-NAMED: Final = 3
+#: What a user should do where a joint mode cannot answer.
+INSTEAD: Final = "Take the Rasch model, or an estimator that integrates the abilities out (mirt-em)."
+#: Of items that ran away, and what to do.
+CAUSES: Final[dict[Slopes, str]] = {
+    "free": "a joint mode gains by letting a few items order the {people} alone, so these abilities and slopes mean "
+    f"nothing. {INSTEAD}",
+    "common": f"the items' locations are not determined by these data. {INSTEAD}",
+    "fixed": "ability_sd is too large for these data, or an item's responses are almost all alike. Take a smaller "
+    "ability_sd, or leave the item out.",
+}
 
 
 def runaway_items(a: FloatArray, d: FloatArray) -> BoolArray:
@@ -38,30 +48,29 @@ def runaway_items(a: FloatArray, d: FloatArray) -> BoolArray:
 def slope_findings(responses: Responses, items: ItemParameters, slopes: Slopes) -> tuple[Sentences, Sentences]:
     """Return failures and warnings about runaway and steep items."""
     people, n = f"{responses.person_label}s", int(items.estimated.sum())
-    shape = f"With {responses.n_persons} {people} on {responses.n_items} items"
-    a = items.discrimination
-    runaway = runaway_items(a, items.intercept)
-    steep = (np.abs(a) > STEEP_SLOPE) & ~runaway
-    if slopes == "common" and (runaway | steep).any():
+    a, d = items.discrimination, items.intercept
+    if slopes == "common" and np.nanmax(a) > STEEP_SLOPE:
         sentence = (
-            f"The common slope is {np.nanmax(a):.3g}. {shape} a joint mode has no sensible scale: larger slopes and "
-            "smaller abilities always pay. Use the Rasch model, or an estimator that integrates the abilities out "
-            "(mirt-em)."
+            f"The common slope is {np.nanmax(a):.3g}, and the abilities are as much smaller: a joint mode does not "
+            f"determine the unit of the scale, which here comes from the priors and the size of the data. {INSTEAD}"
         )
-        return ((sentence,), ()) if runaway.any() else ((), (sentence,))
-    failures, warnings = [], []
+        return ((sentence,), ()) if np.nanmax(a) > RUNAWAY_SLOPE else ((), (sentence,))
+    runaway = runaway_items(a, d)
+    steep = (a > STEEP_SLOPE) & ~runaway
+    failures: Sentences = ()
     if runaway.any():
-        failures.append(
-            f"{int(runaway.sum())} of {n} items ran away: {_named(responses, a, runaway, largest=True)}. {shape} the "
-            f"joint mode gains by letting a few items order the {people} alone, whatever the prior says. Use an "
-            "estimator that integrates the abilities out (mirt-em), the Rasch model, or a tighter prior."
+        size = np.maximum(a / RUNAWAY_SLOPE, np.abs(d) / RUNAWAY_INTERCEPT)
+        failures = (
+            f"{int(runaway.sum())} of {n} items ran away: {_items_named(items, runaway, by=size)}. A slope above "
+            f"{RUNAWAY_SLOPE:g} or an intercept beyond {RUNAWAY_INTERCEPT:g} is no property of an item: "
+            f"{CAUSES[slopes].format(people=people)}",
         )
-    if steep.any():
-        warnings.append(
-            f"{int(steep.sum())} of {n} items have slopes above {STEEP_SLOPE:g}: "
-            f"{_named(responses, a, steep, largest=True)}. The joint mode overstates slopes where items are few."
-        )
-    return tuple(failures), tuple(warnings)
+    if not steep.any():
+        return failures, ()
+    return failures, (
+        f"{int(steep.sum())} of {n} items have slopes above {STEEP_SLOPE:g}: {_items_named(items, steep, by=a)}. "
+        "The joint mode overstates slopes where items are few.",
+    )
 
 
 def factor_warning(responses: Responses) -> Sentences:
@@ -75,10 +84,10 @@ def factor_warning(responses: Responses) -> Sentences:
             return ()
         return (
             f"{int(backwards.sum())} of {int(known.sum())} items correlate negatively with the rest: "
-            f"{_named(responses, correlation, backwards, largest=False)}. Slopes are positive here (log a), so an item "
+            f"{_lowest_named(responses, correlation, backwards)}. Slopes are positive here (log a), so an item "
             "that works the wrong way round ends near 0: look at its key, or leave it out.",
         )
-    names = _named(responses, correlation, unrelated, largest=False)
+    names = _lowest_named(responses, correlation, unrelated)
     return (
         f"{int(unrelated.sum())} of {int(known.sum())} items do not correlate with the rest: {names}. The data hold "
         "almost no common factor; the slopes are positive because log a is estimated, not because the data say so.",
@@ -157,8 +166,22 @@ def overdispersion_warning(ratio: float) -> Sentences:
     )
 
 
-def _named(responses: Responses, values: FloatArray, which: BoolArray, *, largest: bool) -> str:
+def _items_named(items: ItemParameters, which: BoolArray, *, by: FloatArray) -> str:
+    texts = [
+        f"{name[:60]!r} (slope {a:.3g}, intercept {d:.3g})"
+        for name, a, d in zip(items.item_ids, items.discrimination, items.intercept, strict=True)
+    ]
+    return _first(texts, by, which)
+
+
+def _lowest_named(responses: Responses, values: FloatArray, which: BoolArray) -> str:
+    texts = [f"{name[:60]!r} ({value:.3g})" for name, value in zip(responses.item_ids, values, strict=True)]
+    return _first(texts, -values, which)
+
+
+def _first(texts: list[str], by: FloatArray, which: BoolArray) -> str:
+    """Return the few of `which` with the largest `by`, and how many more there are."""
     index = np.flatnonzero(which)
-    index = index[np.argsort(-values[index] if largest else values[index], kind="stable")]
+    index = index[np.argsort(-by[index], kind="stable")]
     more = f" and {len(index) - NAMED} more" if len(index) > NAMED else ""
-    return ", ".join(f"{responses.item_ids[i][:60]!r} ({values[i]:.3g})" for i in index[:NAMED]) + more
+    return ", ".join(texts[i] for i in index[:NAMED]) + more

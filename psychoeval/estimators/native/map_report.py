@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from psychoeval.estimators.native import map_checks
 from psychoeval.estimators.native.map_hessian import JointCovariance, NotAMinimumError, arrow_hessian, joint_covariance
 from psychoeval.estimators.native.map_objective import FloatArray, JointObjective
-from psychoeval.estimators.native.map_steps import PUBLISHED_FTOL, PUBLISHED_ITERATIONS, Optimum
+from psychoeval.estimators.native.map_steps import PUBLISHED_FTOL, Optimum
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities, ItemParameters, ItemStatus
 from psychoeval.responses.matrix import Responses
@@ -51,8 +51,8 @@ class Report:
     seen: NDArray[np.bool_]
     published: bool
 
-    def result(self, estimator: str, tolerance: float, max_iterations: int) -> FitResult:
-        """Return the result under the name `estimator`, judged against the tolerance and limit of the search."""
+    def result(self, estimator: str, tolerance: float) -> FitResult:
+        """Return the result under the name `estimator`, judged against the tolerance of the search."""
         theta, u, d = self.objective.split(self.optimum.at.point)
         try:
             covariance = joint_covariance(arrow_hessian(self.objective, self.optimum.at))
@@ -64,7 +64,7 @@ class Report:
         return FitResult(
             estimator=estimator,
             model=self.model,
-            convergence=self._convergence(tolerance, max_iterations).judged(failures, warnings),
+            convergence=self._convergence(tolerance).judged(failures, warnings),
             provenance=Provenance(engine="numpy"),
             abilities=self._abilities(theta, covariance),
             item_parameters=items,
@@ -133,11 +133,11 @@ class Report:
         supplied += float(np.einsum("jpq,jpq->", location, covariance.items))
         return self.objective.n_parameters - supplied
 
-    def _convergence(self, tolerance: float, max_iterations: int) -> Convergence:
+    def _convergence(self, tolerance: float) -> Convergence:
         found = self.optimum
         if self.published:
-            tolerance, max_iterations = PUBLISHED_FTOL, PUBLISHED_ITERATIONS
-        out = Convergence(
+            tolerance = PUBLISHED_FTOL
+        return Convergence(
             "converged" if found.converged else "iteration_limit",
             iterations=found.iterations,
             last_change=found.last_change,
@@ -145,13 +145,6 @@ class Report:
             gradient=found.gradient,
             messages=(found.message,) if found.message else (),
         )
-        if found.converged or found.iterations >= max_iterations:
-            return out
-        sentence = (
-            f"The search stood still after {found.iterations} iterations with a gradient of {found.gradient:.3g}: the "
-            "objective is so steep in some directions that rounding hides all progress."
-        )
-        return out.judged((sentence,))
 
     def _findings(
         self, items: ItemParameters, statistics: dict[str, float], *, saddle: bool
@@ -169,6 +162,11 @@ class Report:
             )
         elif saddle and self.optimum.converged:
             failures += ("The search ended at a saddle point, not at a maximum.",)
+        if self.optimum.stood_still:
+            failures += (
+                f"The search stood still after {self.optimum.iterations} iterations with a gradient of "
+                f"{self.optimum.gradient:.3g}: no step along its last direction made progress.",
+            )
         if not saddle:
             warnings += map_checks.spread_warning(responses, statistics["ability_mean_square"], objective)
             warnings += map_checks.overdispersion_warning(statistics.get("overdispersion_ratio", 0.0))

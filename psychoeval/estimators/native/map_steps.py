@@ -39,6 +39,8 @@ class Optimum:
     last_change : float
         Largest change of a theta, log a or d in the last iteration (nan without one).
     converged : bool
+    stood_still : bool
+        Whether the search ended before its limit without a step that made progress, short of convergence.
     message : str
         Of SciPy, under the published rule.
     values : tuple of float
@@ -49,6 +51,7 @@ class Optimum:
     iterations: int
     last_change: float
     converged: bool
+    stood_still: bool = False
     message: str = ""
     values: tuple[float, ...] = ()
 
@@ -84,7 +87,8 @@ def minimize(objective: JointObjective, start: FloatArray, *, tolerance: float, 
             hessian = arrow_hessian(objective, at, exact=False)
         new = _line_search(objective, at, newton_direction(hessian, max(looseness, TIGHTEST_DIRECTION)))
         if new is None:  # no better point along the direction: rounding, or the minimum itself
-            return Optimum(at, iteration, change, bool(np.abs(at.gradient).max() <= tolerance), values=tuple(values))
+            converged = bool(np.abs(at.gradient).max() <= tolerance)
+            return Optimum(at, iteration, change, converged, not converged, values=tuple(values))
         change = float(np.abs(new.point - at.point).max())
         near = at.value - new.value < NEAR * abs(new.value)
         at = new
@@ -224,4 +228,5 @@ def published_search(objective: JointObjective) -> Optimum:
     )  # fmt: skip
     at = objective.evaluate(inner(np.asarray(found.x)))
     change = float(np.abs(inner(points[-1]) - inner(points[-2])).max()) if len(points) > 1 else np.nan
-    return Optimum(at, int(found.nit), change, bool(found.success), str(found.message))
+    stood_still = not found.success and found.nit < PUBLISHED_ITERATIONS
+    return Optimum(at, int(found.nit), change, bool(found.success), stood_still, str(found.message))
