@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison:
     """Fits, what gave no result, and every pair of fits compared.
 
@@ -50,6 +50,12 @@ class Comparison:
     pairs: tuple[PairComparison, ...]
     failures: tuple[FitFailure, ...] = ()
     responses: Responses | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<Comparison of {len(self.fits)} fits, {len(self.failures)} without result; "
+            "see summary(), verdict_table(), rank_table(), parameter_table()>"
+        )
 
     @property
     def standardised(self) -> tuple[FitResult, ...]:

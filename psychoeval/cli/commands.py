@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from psychoeval._version import __version__
 from psychoeval.cli.console import Format, fit_progress, print_rows, say
 from psychoeval.cli.inputs import load_responses, parse_guessing, parse_pairs, parse_priors
 from psychoeval.cli.output import print_comparison, print_fit, print_states
@@ -21,14 +22,33 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Compare estimators of item response theory on one data set, with R's mirt among them.",
+    rich_markup_mode=None,  # it would eat the brackets of 2PL[weak]
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def psychoeval(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Compare estimators of item response theory on one data set, with R's mirt among them."""
 
 
 Data = Annotated[str, typer.Argument(help="A bundled data set (see `psychoeval data`) or a CSV, TSV or Parquet file.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
 PriorsOption = Annotated[
-    str, typer.Option(help="none, weak, published, default (what the estimator declares), or a JSON file of densities.")
+    str,
+    typer.Option(
+        help="Of models without brackets: none, weak, published, default (what the estimator declares), or a JSON file "
+        "of densities."
+    ),
 ]
 GuessingOption = Annotated[
     str | None, typer.Option(help="3PL only: free, a number (fixed), or prior (logit-normal(-1.1, .5)).")
@@ -44,7 +64,11 @@ MissingOption = Annotated[
     Missing | None, typer.Option(help="wrong: count cells of a file that were not run as failures.")
 ]
 FreeOption = Annotated[
-    bool, typer.Option("--allow-free-2pl", help="Fit item slopes without a prior on at most 100 persons.")
+    bool,
+    typer.Option(
+        "--allow-free-2pl",
+        help="Fit item slopes without a prior also on at most 100 persons with more parameters than persons.",
+    ),
 ]
 TimeoutOption = Annotated[float | None, typer.Option(help="Seconds allowed to each fit of an engine outside NumPy.")]
 SeedOption = Annotated[

@@ -54,7 +54,15 @@ def _print_ranks(comparison: Comparison, person_label: str) -> None:
         {person_label: row["person"]} | {n: f"{row[f'{n} rank']:.4g} ({row[f'{n} estimate']:.2f})" for n in names}
         for row in ranks.head(shown).to_dict("records")
     ]
-    print_rows(rows, "table", f"{person_label.capitalize()}s: rank (estimate), best mean rank first")
+    units = [
+        f"{n}: logits / {f.latent_distribution.sd:.3f}"
+        for n, f in zip(comparison.names, comparison.fits, strict=True)
+        if n in names and f.latent_distribution is not None and f.latent_distribution.sd != 1
+    ]
+    title = f"{person_label.capitalize()}s: rank (estimate), best mean rank first; ties share their mean rank"
+    print_rows(rows, "table", title)
+    if units:
+        print(f"Estimates of item response models are in latent SDs ({'; '.join(units)}).\n")
     if shown < len(ranks):
         print(f"{shown} of {len(ranks)} {person_label}s shown; all are in the report and --format json.\n")
 
@@ -95,9 +103,10 @@ def _headline(responses: Responses) -> str:
 
     constant = sum(s != "estimated" for s in item_status(responses))
     cells = responses.n_persons * responses.n_items
+    notes = "".join(f"\n{note}" for note in responses.notes)
     return (
         f"{responses.name}: {responses.n_persons} {responses.person_label}s x {responses.n_items} items, "
-        f"{responses.n_observed} of {cells} cells observed, {constant} items constant or never run."
+        f"{responses.n_observed} of {cells} cells observed, {constant} items constant or never run.{notes}"
     )
 
 
@@ -111,6 +120,8 @@ def _status_row(fit_result: FitResult) -> dict[str, Any]:
         "kind": fit_result.log_likelihood_kind,
         "latent SD": None if fit_result.latent_distribution is None else fit_result.latent_distribution.sd,
         "parameters": fit_result.n_parameters,
+        "AIC": fit_result.aic,
+        "BIC": fit_result.bic,
         "seconds": fit_result.provenance.seconds,
     }
 
@@ -129,7 +140,11 @@ def print_fit(result: FitResult, table: str, output: Format) -> None:
     if result.statistics:
         print_rows([{"statistic": k, "value": v} for k, v in result.statistics.items()], output, "Statistics")
     print_table(result.item_table(), output, "Items")
-    print_table(result.ability_table(), output, "Abilities")
+    abilities = result.ability_table()
+    shown = len(abilities) if len(abilities) <= _MOST_PERSONS else _MOST_OF_MANY_PERSONS
+    print_table(abilities.head(shown), output, "Abilities")
+    if shown < len(abilities):
+        print(f"{shown} of {len(abilities)} shown; all are in --format csv --table abilities.")
 
 
 def _fit_content(result: FitResult) -> dict[str, Any]:

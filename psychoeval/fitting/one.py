@@ -13,7 +13,7 @@ import numpy as np
 from psychoeval._version import __version__
 from psychoeval.errors import ConvergenceWarning, ModelError, SettingsError
 from psychoeval.estimators.base import Estimator
-from psychoeval.irt.models import Guessing, ItemModel, ModelName, PriorsLike, resolve_priors
+from psychoeval.irt.models import MODEL_NAMES, Guessing, ItemModel, ModelName, PriorsLike, resolve_priors
 from psychoeval.registry import Entry, entry, make_estimator
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
@@ -52,6 +52,7 @@ def item_model(
     if name.endswith("]") and "[" in name:
         name, _, bracketed = name[:-1].partition("[")
         name, priors = name.strip(), bracketed.strip()
+    name = next((known for known in MODEL_NAMES if known.lower() == name.lower()), name)
     if priors in ("none", None) and name == "3PL" and guessing is None:
         guessing = "free"
     if priors == "default":

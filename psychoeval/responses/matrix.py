@@ -67,7 +67,7 @@ def frozen(counts: NDArray[Any]) -> CountArray:
     return counts
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Responses:
     """What was observed: k successes in n trials for each person and item.
 
@@ -157,6 +157,12 @@ class Responses:
     def __reduce__(self) -> tuple[type[Responses], tuple[Any, ...]]:
         # NumPy forgets on pickling that an array was read-only.
         return type(self), tuple(getattr(self, f.name) for f in fields(self))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Responses {self.name!r}: {self.n_persons} {self.person_label}s x {self.n_items} items, "
+            f"{self.n_observed} of {self.trials.size} cells observed>"
+        )
 
     @property
     def n_persons(self) -> int:

@@ -92,7 +92,7 @@ class LatentDistribution:
     sd_standard_error: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FitResult:
     """What an estimator found, with how it was got and how far to trust it.
 
@@ -137,6 +137,13 @@ class FitResult:
     n_parameters: int | None = None
     n_persons: int | None = None
     statistics: Mapping[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        likelihood = "" if self.log_likelihood is None else f", log-likelihood {self.log_likelihood:.3f}"
+        return (
+            f"<FitResult {self.label}: {self.convergence.status}{likelihood}; see item_table(), ability_table(), "
+            "convergence, provenance>"
+        )
 
     @property
     def label(self) -> str:
