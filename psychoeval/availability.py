@@ -21,14 +21,26 @@ from typing import Final
 from psychoeval.errors import EngineUnavailableError, SettingsError
 from psychoeval.resources import resource
 
-#: Before what R and rpy2 are asked to print: start-up files print too.
+#: How R is started everywhere. No profile of the user, the site or the folder of the data is run: it may print, ask,
+#: stop, or attach packages that mask others. Environment files are read, because they say where packages are.
+R_FLAGS: Final = ("--no-save", "--no-restore", "--no-site-file", "--no-init-file")
+RPY2_OPTIONS: Final = ("rpy2", "--quiet", *R_FLAGS)
+#: Variables kept from R. R_HOME: R's front end sets its own and complains about another. R_TESTS names a file that R
+#: would run.
+R_UNWANTED: Final = ("R_HOME", "R_TESTS", "R_DEFAULT_PACKAGES")
+#: For rpy2, which already when it is imported starts an R of its own, without those flags.
+NO_PROFILES: Final = {"R_PROFILE": os.devnull, "R_PROFILE_USER": os.devnull}
+
+#: Before what R and rpy2 are asked to print: R or a library may print too.
 _MARK: Final = "psychoeval:"
 #: Seconds allowed to a child that probes. A cold disk takes ten of them.
 TIME_LIMIT: Final = 60.0
+#: Of what a child said before it failed; R's very last one is often no more than "Execution halted".
+LAST_LINES: Final = 6
 #: What decides which R, libraries and packages are found; a change makes the probes run again.
 _ENVIRONMENT = (
-    "PATH", "HOME", "R_HOME", "R_LIBS", "R_LIBS_USER", "R_LIBS_SITE", "R_ENVIRON", "R_ENVIRON_USER", "R_PROFILE",
-    "R_PROFILE_USER", "RPY2_CFFI_MODE", "LD_LIBRARY_PATH",
+    "PATH", "HOME", "R_HOME", "R_LIBS", "R_LIBS_USER", "R_LIBS_SITE", "R_ENVIRON", "R_ENVIRON_USER",
+    "RPY2_CFFI_MODE", "LD_LIBRARY_PATH", "TMPDIR",
 )  # fmt: skip
 
 #: Where R packages lie on machines whose R looks elsewhere, as after an upgrade of R.
@@ -137,7 +149,8 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[str, str]:
-    """Return what a child printed and, if it failed, what was wrong with it in one line."""
+    """Return what a child printed and, if it failed, what was wrong with it: its last words."""
+    inherited = {key: value for key, value in os.environ.items() if key not in R_UNWANTED}
     try:
         done = subprocess.run(
             command,
@@ -146,7 +159,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str] | None = None) -
             encoding="utf-8",
             errors="replace",
             timeout=TIME_LIMIT,
-            env={**os.environ, "LANGUAGE": "en", **(environment or {})},
+            env={**inherited, "LANGUAGE": "en", **(environment or {})},
         )
     except subprocess.TimeoutExpired:
         return "", f"it did not answer within {TIME_LIMIT:.0f} s"
@@ -155,7 +168,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str] | None = None) -
     if done.returncode == 0:
         return done.stdout, ""
     said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-    return done.stdout, f"exit status {done.returncode}: {said[-1] if said else 'it said nothing'}"
+    return done.stdout, f"exit status {done.returncode}: {' / '.join(said[-LAST_LINES:]) or 'it said nothing'}"
 
 
 def _python_packages(engine: str, packages: Sequence[str]) -> EngineState:
@@ -200,6 +213,15 @@ def _find_rscript() -> tuple[str, str, str]:
     return "", "There is no R: no Rscript on PATH, and R_HOME is not set.", remedy
 
 
+def _remedy_for_r(rscript: str, problem: str) -> str:
+    if "R_TempDir" in problem:
+        return "Make room in the folder for temporary files, or set TMPDIR to another that can be written."
+    return (
+        f"Try `{rscript} --vanilla -e 1`. If that works, the fault is in an environment file (~/.Renviron) or in a "
+        "library that R_LIBS names; if not, and the message names nothing else, reinstall R."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Package:
     """What R says of one of its packages; `fault` is what keeps it from loading."""
@@ -218,12 +240,14 @@ def _ask_r(environment: tuple[str | None, ...]) -> tuple[EngineState, Mapping[st
     if not rscript:
         return EngineState("r", False, problem, remedy), {}
     paths = {"Rscript": rscript}
-    output, failure = _run([rscript, "--no-save", "--no-restore", str(resource("r_scripts", "check_install.R"))])
+    output, failure = _run([rscript, *R_FLAGS, str(resource("r_scripts", "check_install.R"))])
     marked = (line.removeprefix(_MARK) for line in output.splitlines() if line.startswith(_MARK))
     replies = [line.split("\t") for line in marked]
     if failure or ["end"] not in replies:
-        problem = f"R does not start: {rscript}: {failure or 'it stopped before the end'}."
-        return EngineState("r", False, problem, f"Try `{rscript} -e 1`; reinstall R if that fails.", {}, paths), {}
+        starts = any(reply[0] == "version" for reply in replies)
+        what = "R starts, but cannot tell what it has" if starts else "R does not start"
+        problem = f"{what}: {rscript}: {failure or 'it stopped before the end'}."
+        return EngineState("r", False, problem, _remedy_for_r(rscript, problem), {}, paths), {}
     said = {reply[0]: reply[1] for reply in replies if len(reply) == 2}
     paths["R_HOME"] = said["home"]
     paths["libraries"] = os.pathsep.join(reply[1] for reply in replies if reply[0] == "library")
@@ -257,7 +281,10 @@ def _r_package(package: str, apt: str = "") -> EngineState:
     if found.path:
         versions[package], paths[package] = found.version, found.path
         problem = f"{package} {found.version} in {found.path} (built for R {found.built}) "
-        if _numbers(found.version) < _numbers(found.least):
+        if not found.version:
+            problem = f"{package} in {found.path} is damaged: {found.fault}."
+            remedy = f"Remove that folder. {remedy}"
+        elif _numbers(found.version) < _numbers(found.least):
             problem += f"is older than {found.least}, the oldest that was checked."
         elif found.fault:
             problem += f"cannot load: {found.fault}."
@@ -268,12 +295,16 @@ def _r_package(package: str, apt: str = "") -> EngineState:
         remedy = f"If it was built for this R: export R_LIBS={others[0]}. Otherwise: {remedy}"
     else:
         problem = f"{package} is not installed for R {r_version}, which looks into {libraries}."
+        remedy += " A library that only a start-up file (.Rprofile) names is not looked into: name it in R_LIBS."
     return EngineState(package, False, problem, remedy, versions, paths)
 
 
-_START_RPY2: Final = """
+#: As bridge_rpy2 does it; rinterface.initr() would ask a child that runs profiles.
+_START_RPY2: Final = f"""
 from rpy2 import rinterface
-rinterface.initr()
+from rpy2.rinterface_lib import embedded
+embedded.set_initoptions({RPY2_OPTIONS!r})
+rinterface.initr_simple()
 print("\\npsychoeval:" + rinterface.evalr("as.character(getRversion())")[0])
 """
 
@@ -295,7 +326,7 @@ def _rpy2() -> EngineState:
         # Else 3.5, which is one package, would be written over the files of three.
         remedy = f"Run: {sys.executable} -m pip uninstall -y rpy2 rpy2-rinterface rpy2-robjects. {remedy}"
         return EngineState("rpy2", False, problem, remedy, versions, r.paths)
-    output, failure = _run([sys.executable, "-c", _START_RPY2], rpy2_environment())
+    output, failure = _run([sys.executable, "-c", _START_RPY2], {**rpy2_environment(), **NO_PROFILES})
     started = [line.removeprefix(_MARK) for line in output.splitlines() if line.startswith(_MARK)]
     if failure or not started:
         problem = (

@@ -10,16 +10,13 @@ import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from psychoeval.availability import require, rpy2_environment
+from psychoeval.availability import NO_PROFILES, R_UNWANTED, RPY2_OPTIONS, require, rpy2_environment
 from psychoeval.errors import EngineFailedError, SettingsError
 from psychoeval.rbridge.protocol import Job, Reply, integers, plain_job, refuse_sentinel
-
-#: As in the child process: no profile runs, nothing is restored or saved.
-_OPTIONS: Final = ("rpy2", "--quiet", "--no-save", "--no-restore", "--no-site-file", "--no-init-file")
 
 _start_lock = threading.Lock()
 _started = False
@@ -82,7 +79,7 @@ def start() -> None:
         state = require("rpy2")
         libraries = require("r").paths.get("libraries", "")
         os.environ.update(rpy2_environment())
-        with _signals_kept(), warnings.catch_warnings():
+        with _signals_kept(), _environment_kept(), warnings.catch_warnings():
             # "R is not initialized by the main thread": the class's docstring says what follows from it.
             warnings.simplefilter("ignore")
             from rpy2 import rinterface
@@ -91,12 +88,26 @@ def start() -> None:
             with openrlib.rlock:
                 ours = not embedded.isinitialized()
                 if ours:
-                    embedded.set_initoptions(_OPTIONS)
+                    embedded.set_initoptions(RPY2_OPTIONS)
                     # Not initr(): it copies R's environment into this process, and asks a child that runs profiles.
                     rinterface.initr_simple()
                 if ours and libraries:
                     rinterface.baseenv[".libPaths"](rinterface.StrSexpVector(libraries.split(os.pathsep)))
         _started = state.available
+
+
+@contextlib.contextmanager
+def _environment_kept() -> Iterator[None]:
+    """Hide from R what would make it run other code while it starts."""
+    names = {name for name in (*R_UNWANTED, *NO_PROFILES) if name != "R_HOME"}
+    hidden = {name: os.environ.pop(name) for name in names if name in os.environ}
+    os.environ.update(NO_PROFILES)
+    try:
+        yield
+    finally:
+        for name in NO_PROFILES:
+            os.environ.pop(name, None)
+        os.environ.update(hidden)
 
 
 @contextlib.contextmanager

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
-from psychoeval.availability import require
+from psychoeval.availability import R_FLAGS, R_UNWANTED, require
 from psychoeval.errors import EngineFailedError, FitTimeoutError
 from psychoeval.rbridge.protocol import Job, Reply, integers, plain_job, refuse_sentinel
 from psychoeval.resources import resource
 
 #: What R itself says at the end of a failure: enough for a traceback.
 TAIL_CHARACTERS: Final = 2000
-
-#: No profile of the user or the site is run: they may print, ask, or attach packages that mask others. Environment
-#: files are read, because they say where the user's packages are.
-_FLAGS: Final = ("--no-save", "--no-restore", "--no-site-file", "--no-init-file")
-
-# R_HOME: R's front end sets its own and complains about another. R_TESTS names a file that R would run.
-_UNWANTED: Final = ("R_HOME", "R_TESTS", "R_DEFAULT_PACKAGES")
 
 # Linux ends the child with the thread that started it, however that ends (PR_SET_PDEATHSIG is 1). It is set in a
 # small program that then becomes R, since code between fork and exec is not safe beside other threads.
@@ -40,6 +34,7 @@ _DIE_WITH_PARENT: Final = (
 
 _running: set[subprocess.Popen[bytes]] = set()
 _lock = threading.Lock()
+_stopping = False  # under the lock
 
 
 class RscriptBridge:
@@ -54,14 +49,17 @@ class RscriptBridge:
 
     def call(self, script: Path, function: str, job: Mapping[str, Any], *, timeout: float | None = None) -> Reply:
         """Call an R function; see `psychoeval.rbridge.protocol.RBridge.call`."""
+        plain = plain_job(job)
+        with _lock:
+            _refuse_if_stopping()
         state = require("r")
-        with tempfile.TemporaryDirectory(prefix="psychoeval-", ignore_cleanup_errors=True) as name:
-            folder = Path(name)
+        with _folder() as folder:
             job_file, reply_file = folder / "job.rds", folder / "reply.rds"
-            _write(job_file, plain_job(job))
+            with _writing(str(folder)):
+                _write(job_file, plain)
             run_job = resource("r_scripts", "run_job.R")
             arguments = [str(run_job), str(script), function, str(job_file), str(reply_file)]
-            command = [state.paths["Rscript"], *_FLAGS, *arguments]
+            command = [state.paths["Rscript"], *R_FLAGS, *arguments]
             status = _run(command, folder, state.paths.get("libraries", ""), timeout)
             if status != 0 or not reply_file.is_file():
                 raise EngineFailedError(*_failure(status, _tail(folder / "console")))
@@ -71,31 +69,59 @@ class RscriptBridge:
 
 
 def stop_children() -> None:
-    """Kill every R that is running for a fit in another thread; those fits end with an EngineFailedError."""
+    """Kill every R that is running for a fit, and let none start before `allow_children` is called.
+
+    The fits concerned end with an EngineFailedError, in whatever threads they are.
+    """
+    global _stopping
     with _lock:
+        _stopping = True
         for process in _running:
             _kill(process)
 
 
+def allow_children() -> None:
+    """Let R start again after `stop_children`."""
+    global _stopping
+    with _lock:
+        _stopping = False
+
+
+def _refuse_if_stopping() -> None:
+    if _stopping:
+        raise EngineFailedError("R was not started, because the fits are being stopped.", "Fit again.")
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    """Make a temporary folder, and remove it."""
+    with _writing(tempfile.tempdir or os.environ.get("TMPDIR") or "the folder for temporary files"):
+        made = tempfile.TemporaryDirectory(prefix="psychoeval-", ignore_cleanup_errors=True)
+    with made as name:
+        yield Path(name)
+
+
+@contextlib.contextmanager
+def _writing(folder: str) -> Iterator[None]:
+    """Turn the system's errors into one that names the folder."""
+    try:
+        yield
+    except OSError as error:
+        raise EngineFailedError(
+            f"What R needs cannot be written to {folder}: {error.strerror or error}.",
+            "Make room there, or set TMPDIR to another folder that can be written before Python starts.",
+        ) from error
+
+
 def _run(command: Sequence[str], folder: Path, libraries: str, timeout: float | None) -> int:
-    environment = {key: value for key, value in os.environ.items() if key not in _UNWANTED}
+    environment = {key: value for key, value in os.environ.items() if key not in R_UNWANTED}
     # TMPDIR: what a killed R leaves behind goes with the folder.
     environment |= {"TMPDIR": str(folder), "LANGUAGE": "en"}
     if libraries:
         environment["R_LIBS"] = libraries
     if sys.platform == "linux" and sys.executable:
         command = [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), *command]
-    with (folder / "console").open("wb") as console, _lock:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=console,
-            stderr=console,
-            cwd=folder,
-            env=environment,
-            start_new_session=True,
-        )
-        _running.add(process)
+    process = _start(command, folder, environment)
     try:
         return process.wait(timeout)
     except subprocess.TimeoutExpired:
@@ -109,6 +135,28 @@ def _run(command: Sequence[str], folder: Path, libraries: str, timeout: float | 
         # Also after a normal end: R may have left children of its own.
         _kill(process)
         process.wait()
+
+
+def _start(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    with _writing(str(folder)):
+        console = (folder / "console").open("wb")
+    with console, _lock:
+        _refuse_if_stopping()
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=console,
+                stderr=console,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            problem = f"R cannot be started: {error.strerror or error} ({command[0]})."
+            raise EngineFailedError(problem, "Check with: psychoeval doctor") from error
+        _running.add(process)
+    return process
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

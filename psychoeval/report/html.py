@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from psychoeval.errors import EngineUnavailableError, SettingsError
+from psychoeval.errors import EngineUnavailableError
+from psychoeval.files import checked_target, make_folder, write_whole
 from psychoeval.report import numbers
 from psychoeval.report.content import Content, content
 
@@ -26,7 +26,7 @@ def report(comparison: Comparison, path: str | Path, *, title: str | None = None
     comparison : Comparison
         From `psychoeval.compare`.
     path : str or Path
-        Of the file; missing folders are made, an existing file is replaced in one step.
+        Of the file; missing folders are made, an existing file is replaced in one step, links are followed.
     title : str, optional
         Heading; by default it names the data.
 
@@ -40,12 +40,12 @@ def report(comparison: Comparison, path: str | Path, *, title: str | None = None
     EngineUnavailableError
         Without Matplotlib or Jinja2.
     SettingsError
-        If the file cannot be written.
+        If the file cannot be written, or `path` is a folder, a device, a pipe or a socket.
     """
     target = Path(path)
-    _check_target(target)
+    make_folder(checked_target(target).parent)
     text = render(content(comparison, title))
-    _write(target, text)
+    write_whole(target, lambda file: file.write(text.encode("utf-8")))
     return target
 
 
@@ -73,29 +73,3 @@ def _environment() -> Any:
     )
     environment.filters.update(numbers.FILTERS)
     return environment
-
-
-def _check_target(target: Path) -> None:
-    if target.is_dir():
-        raise SettingsError(f"{target} is a folder.", "Give the name of a file, such as report.html.")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(target, error) from error
-
-
-def _write(target: Path, text: str) -> None:
-    # Beside the target, so that the replacement is one step on one file system.
-    part = target.with_name(f".{target.name[:100]}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise _unwritable(target, error) from error
-
-
-def _unwritable(target: Path, error: OSError) -> SettingsError:
-    return SettingsError(
-        f"The report cannot be written to {target}: {error.strerror or error}.", "Choose a folder that can be written."
-    )

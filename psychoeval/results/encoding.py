@@ -99,9 +99,18 @@ def decode(content: Any, read: ReadArray) -> Any:
     kind = content.get(TAG)
     if kind is None:
         return {k: decode(v, read) for k, v in content.items()}
-    if kind in _DECODERS:
-        return _DECODERS[kind](content, read)
-    raise ValueError(f"unknown kind of value {kind!r}")
+    if kind not in _DECODERS:
+        raise ValueError(f"unknown kind of value {kind!r}")
+    keys, decoder = _DECODERS[kind]
+    _check_keys(f"a value of kind {kind}", content, {TAG, *keys})
+    return decoder(content, read)
+
+
+def _check_keys(what: str, content: dict[str, Any], expected: set[str]) -> None:
+    if unknown := sorted(set(content) - expected):
+        raise ValueError(f"{what} has unknown fields: {', '.join(unknown)}")
+    if missing := sorted(expected - set(content)):
+        raise ValueError(f"{what} lacks the fields: {', '.join(missing)}")
 
 
 def _decode_array(content: dict[str, Any], read: ReadArray) -> NDArray[Any]:
@@ -112,6 +121,8 @@ def _decode_array(content: dict[str, Any], read: ReadArray) -> NDArray[Any]:
 
 def _decode_class(content: dict[str, Any], read: ReadArray) -> Any:
     cls = CLASSES[content["name"]]
+    # A field that a file lacks would be filled with its default: a result that nobody found.
+    _check_keys(f"a {cls.__name__}", content["fields"], {f.name for f in _fields(cls)})
     return cls(**{name: decode(v, read) for name, v in content["fields"].items()})
 
 
@@ -119,14 +130,15 @@ def _parts(content: dict[str, Any], read: ReadArray) -> list[Any]:
     return [decode(v, read) for v in content["parts"]]
 
 
-_DECODERS: Final[dict[str, Callable[[dict[str, Any], ReadArray], Any]]] = {
-    "float": lambda content, read: struct.unpack("<d", bytes.fromhex(content["bits"]))[0],
-    "array": _decode_array,
-    "scalar": lambda content, read: read(content["name"])[()],
-    "class": _decode_class,
-    "mapping": lambda content, read: {decode(k, read): decode(v, read) for k, v in content["pairs"]},
-    "tuple": lambda content, read: tuple(_parts(content, read)),
-    "frozenset": lambda content, read: frozenset(_parts(content, read)),
-    "set": lambda content, read: set(_parts(content, read)),
-    "path": lambda content, read: Path(content["text"]),
+#: Kind -> its keys beside the tag, and how it is read.
+_DECODERS: Final[dict[str, tuple[tuple[str, ...], Callable[[dict[str, Any], ReadArray], Any]]]] = {
+    "float": (("bits",), lambda content, read: struct.unpack("<d", bytes.fromhex(content["bits"]))[0]),
+    "array": (("name",), _decode_array),
+    "scalar": (("name",), lambda content, read: read(content["name"])[()]),
+    "class": (("name", "fields"), _decode_class),
+    "mapping": (("pairs",), lambda content, read: {decode(k, read): decode(v, read) for k, v in content["pairs"]}),
+    "tuple": (("parts",), lambda content, read: tuple(_parts(content, read))),
+    "frozenset": (("parts",), lambda content, read: frozenset(_parts(content, read))),
+    "set": (("parts",), lambda content, read: set(_parts(content, read))),
+    "path": (("text",), lambda content, read: Path(content["text"])),
 }

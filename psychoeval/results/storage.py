@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import secrets
 import zipfile
 import zlib
 from pathlib import Path
@@ -15,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import StoredFileError
+from psychoeval.files import write_whole
 from psychoeval.results.encoding import decode, encode
 from psychoeval.results.fit_result import FitResult
 
 FORMAT: Final = "psychoeval-fit"
-#: Raised when a file of the new kind cannot be read by the old code; `load_fit` reads all up to this one.
+#: Raised with every change of the fields of what is stored; `load_fit` reads all up to this one.
 VERSION: Final = 1
 
 _HEADER: Final = "fit.json"
@@ -36,7 +35,7 @@ def save_fit(fit: FitResult, path: str | Path) -> Path:
     ----------
     fit : FitResult
     path : str or Path
-        Overwritten if there.
+        Replaced if there; links are followed.
 
     Returns
     -------
@@ -47,6 +46,8 @@ def save_fit(fit: FitResult, path: str | Path) -> Path:
     ------
     StoredFileError
         If a setting is of a kind that cannot be stored, or the file cannot be written.
+    SettingsError
+        If `path` is a folder, a device, a pipe or a socket.
     """
     path = Path(path)
     arrays: list[NDArray[Any]] = []
@@ -58,17 +59,7 @@ def save_fit(fit: FitResult, path: str | Path) -> Path:
     content = {"format": FORMAT, "version": VERSION, "fit": encode(fit, store)}
     # ASCII: ids with lone surrogates have no UTF-8, but a JSON escape.
     header = json.dumps(content, ensure_ascii=True, allow_nan=False).encode("ascii")
-    try:
-        part = path.with_name(f".{secrets.token_hex(8)}.part")
-        try:
-            with part.open("xb") as file:
-                _write(file, header, arrays)
-            os.replace(part, path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise StoredFileError(f"{path} cannot be written: {error.strerror}.", "Choose another place.") from error
+    write_whole(path, lambda file: _write(file, header, arrays), StoredFileError)
     return path
 
 
@@ -95,7 +86,8 @@ def load_fit(path: str | Path) -> FitResult:
     Raises
     ------
     StoredFileError
-        If the file is missing, damaged, of another kind, or written by a newer version.
+        If the file is missing, damaged, of another kind, written by a newer version, or holds fields that are not
+        those of this version.
     """
     path = Path(path)
     try:
@@ -136,4 +128,6 @@ def _header(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
         raise StoredFileError(
             f"{path} has format version {version}; this psychoeval reads up to {VERSION}.", "Update psychoeval."
         )
+    if unknown := set(content) ^ {"format", "version", "fit"}:
+        raise ValueError(f"unknown or missing: {', '.join(sorted(unknown))}")
     return content

@@ -83,9 +83,10 @@ def test_doctor_gives_the_diagnosis(setting: Setting) -> None:
 @needs("r", "mirt")
 def test_mirt_missing_differs_from_r_missing(tmp_path: Path) -> None:
     """The real R, kept from every library but its own."""
-    profile = tmp_path / "Rprofile"
-    profile.write_text(".libPaths(character(), include.site = FALSE)\n")
-    environment = {**os.environ, "R_PROFILE_USER": str(profile), "R_LIBS": "", "R_LIBS_USER": "", "R_LIBS_SITE": ""}
+    nothing = tmp_path / "Renviron"
+    nothing.write_text("")
+    libraries = dict.fromkeys(("R_LIBS", "R_LIBS_USER", "R_LIBS_SITE"), str(tmp_path / "none"))
+    environment = {**os.environ, **libraries, "R_ENVIRON": str(nothing), "R_ENVIRON_USER": str(nothing)}
     code = "from psychoeval.availability import probe; print(probe('r').available, probe('mirt'))"
     done = python(code, environment)
     assert done.stdout.startswith("True EngineState(engine='mirt', available=False, problem='mirt is ")

@@ -15,7 +15,9 @@ PACKAGE = ROOT / "psychoeval"
 ROWS = {
     "_version": 0,
     "errors": 0,
+    "files": 0,
     "resources": 0,
+    "wording": 0,
     "irt": 1,
     "responses": 1,
     "results": 2,

@@ -146,6 +146,34 @@ def test_r_that_does_not_start(fake: FakeR) -> None:
     assert str(fake.rscript) in state.remedy
 
 
+def test_more_than_the_last_line_is_shown(fake: FakeR) -> None:
+    fake.runs("printf 'psychoeval:version\\t4.2.2\\n'; printf 'Error: bad thing\\nExecution halted\\n' >&2; exit 1")
+    state = probe("r")
+    assert state.problem.startswith("R starts, but")
+    assert "exit status 1: Error: bad thing / Execution halted" in state.problem
+    assert "--vanilla -e 1" in state.remedy
+
+
+def test_a_full_temporary_folder_is_not_rs_fault(fake: FakeR) -> None:
+    fake.runs("""echo "Fatal error: cannot create 'R_TempDir'" >&2; exit 2""")
+    assert "TMPDIR" in probe("r").remedy
+    assert "reinstall" not in probe("r").remedy
+
+
+def test_r_is_probed_as_it_is_used(fake: FakeR, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake.answers()
+    program(fake.rscript, f'echo "$@" > "{fake.folder}/flags"; /usr/bin/env > "{fake.folder}/env"; exit 1')
+    monkeypatch.setenv("R_TESTS", "evil.R")
+    monkeypatch.setenv("R_DEFAULT_PACKAGES", "NULL")
+    probe("r")
+    flags = (fake.folder / "flags").read_text().split()
+    assert set(availability.R_FLAGS) <= set(flags)
+    assert {"--no-site-file", "--no-init-file", "--no-save", "--no-restore"} == set(availability.R_FLAGS)
+    names = {line.partition("=")[0] for line in (fake.folder / "env").read_text().splitlines()}
+    assert "PATH" in names
+    assert not names & {"R_TESTS", "R_DEFAULT_PACKAGES", "R_HOME"}
+
+
 def test_r_that_hangs(fake: FakeR, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(availability, "TIME_LIMIT", 0.3)
     fake.runs("exec /bin/sleep 20")
@@ -172,6 +200,12 @@ def test_mirt_too_old(fake: FakeR) -> None:
 def test_mirt_that_cannot_load(fake: FakeR) -> None:
     state = fake.answers(fault="its dependency vegan is missing") and probe("mirt")
     assert state.problem.endswith("cannot load: its dependency vegan is missing.")
+
+
+def test_mirt_damaged(fake: FakeR) -> None:
+    state = fake.answers(mirt="", fault="its DESCRIPTION cannot be read") and probe("mirt")
+    assert state.problem == "mirt in /lib/one/mirt is damaged: its DESCRIPTION cannot be read."
+    assert state.remedy.startswith("Remove that folder. Run `make setup`")
 
 
 def test_mirt_in_another_library(fake: FakeR) -> None:
@@ -287,6 +321,49 @@ def test_a_missing_dependency_is_found_without_loading(tmp_path: Path, monkeypat
     assert not state.available
     assert "mirt 9.9" in state.problem
     assert "cannot load: its dependency nobodyhasthis is missing" in state.problem
+
+
+GARBAGE = b"Package: x\n\xff\x00 no colon\n"
+
+
+@needs("r", "mirt")
+def test_a_damaged_package_is_named_and_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One package is damaged itself, one builds on it, and a damaged copy of mirt stands before the real one."""
+    for name in ("damagedhere", "mirt", "buildsonit"):
+        (tmp_path / "lib" / name).mkdir(parents=True)
+        (tmp_path / "lib" / name / "DESCRIPTION").write_bytes(GARBAGE)
+    description = "Package: buildsonit\nVersion: 1.0\nImports: damagedhere\nBuilt: R 4.2.2; ; 2026-01-01; unix\n"
+    (tmp_path / "lib" / "buildsonit" / "DESCRIPTION").write_text(description)
+    scripts = tmp_path / "r_scripts"
+    scripts.mkdir()
+    (scripts / "check_install.R").write_bytes(availability.resource("r_scripts", "check_install.R").read_bytes())
+    own = "Package: own\nDepends: R (>= 4.1)\nImports: damagedhere, buildsonit, mirt (>= 1.48)\n"
+    (scripts / "DESCRIPTION").write_text(own)
+    monkeypatch.setattr(availability, "resource", lambda _, name: scripts / name)
+    monkeypatch.setenv("R_LIBS", str(tmp_path / "lib"))
+    assert probe("r").available
+    assert probe("mirt").available  # as for R itself, which passes over what it cannot read
+    damaged, above = availability._r_package("damagedhere"), availability._r_package("buildsonit")
+    where = tmp_path / "lib" / "damagedhere"
+    assert f"damagedhere in {where} is damaged" in damaged.problem
+    assert f"cannot load: its dependency damagedhere cannot be read in {where}" in above.problem
+
+
+@needs("r", "mirt")
+@pytest.mark.parametrize("engine", ["mirt", "rpy2"])
+def test_start_up_files_do_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+    if not probe(engine).available:
+        pytest.skip(f"{engine} is not available")
+    profile = f'file.create("{tmp_path}/ran"); stop("boo")\n'
+    for name in (".Rprofile", "profile.R"):
+        (tmp_path / name).write_text(profile)
+    monkeypatch.chdir(tmp_path)
+    for name in ("R_PROFILE", "R_PROFILE_USER", "R_TESTS"):
+        monkeypatch.setenv(name, str(tmp_path / "profile.R"))
+    monkeypatch.setenv("R_DEFAULT_PACKAGES", "NULL")
+    monkeypatch.setenv("R_LIBS", "not remembered")
+    assert probe(engine).available, probe(engine)
+    assert not (tmp_path / "ran").exists()
 
 
 @needs("r")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
@@ -10,6 +11,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ import pytest
 from psychoeval.availability import EngineState
 from psychoeval.errors import EngineFailedError, FitTimeoutError
 from psychoeval.rbridge import bridge_rscript
-from psychoeval.rbridge.bridge_rscript import RscriptBridge, stop_children
+from psychoeval.rbridge.bridge_rscript import RscriptBridge, allow_children, stop_children
 
 
 @pytest.fixture
@@ -26,6 +28,12 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def allowed() -> Iterator[None]:
+    yield
+    allow_children()
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, folder: Path, body: str) -> None:
@@ -119,6 +127,51 @@ def test_stop_children_from_another_thread(monkeypatch: pytest.MonkeyPatch, tmp_
     thread.join(20)
     assert len(failures) == 1
     assert gone(child)
+
+
+def test_after_a_stop_no_child_starts_until_it_is_allowed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, temporary: Path
+) -> None:
+    pretend(monkeypatch, tmp_path, f"touch {tmp_path}/started; exit 3")
+    stop_children()
+    with pytest.raises(EngineFailedError, match="was not started"):
+        call()
+    assert not (tmp_path / "started").exists()
+    allow_children()
+    with pytest.raises(EngineFailedError, match="exit status 3"):
+        call()
+    assert (tmp_path / "started").exists()
+
+
+def test_a_stop_while_the_job_is_written_comes_in_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, temporary: Path
+) -> None:
+    pretend(monkeypatch, tmp_path, f"touch {tmp_path}/started; exit 3")
+    monkeypatch.setattr(bridge_rscript, "_write", lambda path, job: stop_children())
+    with pytest.raises(EngineFailedError, match="was not started"):
+        call()
+    assert not (tmp_path / "started").exists()
+    assert list(temporary.iterdir()) == []
+
+
+def test_no_room_for_the_job_names_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, temporary: Path) -> None:
+    def full(path: Path, job: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    pretend(monkeypatch, tmp_path, "exit 3")
+    monkeypatch.setattr(bridge_rscript, "_write", full)
+    with pytest.raises(EngineFailedError, match=f"{temporary}.*No space left on device.*TMPDIR"):
+        call()
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_temporary_folder_that_is_gone_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, temporary: Path
+) -> None:
+    pretend(monkeypatch, tmp_path, "exit 3")
+    temporary.rmdir()
+    with pytest.raises(EngineFailedError, match=f"{temporary}.*TMPDIR"):
+        call()
 
 
 def test_hostile_environment_does_not_reach_the_child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

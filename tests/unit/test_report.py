@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import os
 import re
 import sys
 from html.parser import HTMLParser
@@ -345,10 +346,19 @@ def test_a_file_that_cannot_be_written_is_named(comparison, tmp_path, monkeypatc
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(html_module.os, "replace", full)
+    monkeypatch.setattr("psychoeval.files.os.replace", full)
     with pytest.raises(SettingsError, match="No space left on device"):
         report(comparison, tmp_path / "report.html")
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_pipe_is_refused_before_anything_is_drawn(comparison, tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "report.html")
+    monkeypatch.setattr(html_module, "content", lambda *_: pytest.fail("was drawn"))
+    for name in ("report.html", "x" * 300):
+        with pytest.raises(SettingsError, match=r"pipe|cannot be written"):
+            report(comparison, tmp_path / name)
+    assert (tmp_path / "report.html").is_fifo()
 
 
 @pytest.mark.parametrize("missing", ["jinja2", "matplotlib.figure"])

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from psychoeval.errors import StoredFileError
+from psychoeval.errors import SettingsError, StoredFileError
 from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal, Normal, Priors
 from psychoeval.irt.parameters import Abilities, ItemParameters
 from psychoeval.results.convergence import Convergence
@@ -130,6 +131,15 @@ def test_what_cannot_be_stored_is_named_and_leaves_the_old_file(tmp_path: Path) 
     assert path.read_bytes() == before
     with pytest.raises(StoredFileError, match="cannot be written"):
         save_fit(everything(), tmp_path / "nowhere" / "f")
+    with pytest.raises(StoredFileError, match="cannot be written"):
+        save_fit(everything(), tmp_path / ("x" * 300))
+
+
+def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SettingsError, match="is a pipe"):
+        save_fit(everything(), tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04 nearly", b"\x80\x04K\x01."])
@@ -172,6 +182,35 @@ def test_wrong_content_is_one_typed_error(tmp_path: Path, header: Any, message: 
     with pytest.raises(StoredFileError, match=message) as caught:
         load_fit(_zip(tmp_path / "f", header))
     assert caught.value.remedy
+
+
+CHANGES: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "field unknown": (lambda h: h["fit"]["fields"].update(colour="red"), "FitResult has unknown fields: colour"),
+    "field missing": (lambda h: h["fit"]["fields"].pop("log_likelihood"), "FitResult lacks the fields: log_likelihood"),
+    "inner field missing": (
+        lambda h: h["fit"]["fields"]["convergence"]["fields"].pop("messages"),
+        "Convergence lacks the fields: messages",
+    ),
+    "key beside a class": (lambda h: h["fit"].update(more=1), "kind class has unknown fields: more"),
+    "key beside the fit": (lambda h: h.update(extra=1), "unknown or missing: extra"),
+    "no fit": (lambda h: h.pop("fit"), "unknown or missing: fit"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_fields_unknown_or_missing_are_refused(tmp_path: Path, change: str) -> None:
+    path = save_fit(everything(), tmp_path / "f")
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(content["fit.json"])
+    edit, message = CHANGES[change]
+    edit(header)
+    content["fit.json"] = json.dumps(header).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in content.items():
+            archive.writestr(name, data)
+    with pytest.raises(StoredFileError, match=message):
+        load_fit(path)
 
 
 def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
