@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SCALES: Final = {"logit": "ability (logits)", "proportion": "proportion correct"}
+_SCALES: Final = {"logit": "ability (logits / latent SD)", "proportion": "proportion correct"}
 
 
 def ability_forest(

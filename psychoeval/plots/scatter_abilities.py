@@ -46,5 +46,5 @@ def ability_scatter(
     shown = canvas.looks(fits, names)
     having = [f for f in fits if f.abilities is not None and f.abilities.scale == scale]
     table = by_id.abilities(having)
-    what = "ability in logits" if scale == "logit" else "ability as proportion correct"
+    what = "ability in logits / latent SD" if scale == "logit" else "ability as proportion correct"
     return scatter_matrix.draw(table, [shown[id(f)] for f in table.fits], what, f"a {noun}")

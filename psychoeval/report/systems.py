@@ -95,5 +95,5 @@ def _statuses(fit: FitResult) -> dict[str, str]:
 def _column(name: str, frame: str, fit: FitResult) -> Column:
     a = fit.abilities
     assert a is not None
-    scale = "logits" if a.scale == "logit" else "proportion"
+    scale = "logits / latent SD" if a.scale == "logit" else "proportion"
     return Column(name, fit.convergence.believed, scale, frame, a.method, words.intervals(a))

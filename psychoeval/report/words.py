@@ -22,7 +22,6 @@ _MEANING: Final = {
     "sampled": "Draws from a posterior; the sampler's own diagnostics apply.",
     "imported": "Another program's answer, taken as it is; nothing here has judged it.",
     "iteration_limit": "It stopped before it was done: what it returned is where it stood.",
-    "time_limit": "It was stopped by the time limit: what it returned is where it stood.",
     "failed_check": "The engine was content with its answer, or gave it without one; a check of the answer was not.",
 }
 
@@ -46,7 +45,7 @@ def advice(fit: FitResult) -> str:
     """Return what to do about a fit."""
     convergence = fit.convergence
     if convergence.believed:
-        return "Read the notes before using it." if convergence.warnings else "Nothing."
+        return "Read the notes before using it." if convergence.warnings else "Use it."
     if fit.model is not None and fit.model.has_free_slopes:
         return (
             "Do not use its numbers. Fit the Rasch model, or hold the item parameters with priors: "
@@ -54,8 +53,6 @@ def advice(fit: FitResult) -> str:
         )
     if convergence.status == "iteration_limit":
         return "Do not use its numbers yet. Allow more iterations (max_iterations), or hold the items with priors."
-    if convergence.status == "time_limit":
-        return "Do not use its numbers yet. Allow more time (timeout, --timeout), or fit a simpler model."
     return "Do not use its numbers. Do what the sentences say, and fit again."
 
 
@@ -64,7 +61,9 @@ def intervals(abilities: Abilities) -> str:
     return interval_words(abilities)
 
 
-def opening(responses: Responses, names: Sequence[str], fits: Sequence[FitResult]) -> tuple[str, ...]:
+def opening(
+    responses: Responses, names: Sequence[str], fits: Sequence[FitResult], n_failures: int = 0
+) -> tuple[str, ...]:
     """Return the sentences with which the report begins: what was compared, on what, what to believe."""
     people = counted(responses.n_persons, responses.person_label)
     observed = (
@@ -72,8 +71,9 @@ def opening(responses: Responses, names: Sequence[str], fits: Sequence[FitResult
         if responses.is_complete
         else f"{responses.n_observed:,} of {responses.trials.size:,} cells observed"
     )
+    asked = f"{len(fits) + n_failures} fits were asked for, {len(fits)} gave a result. " if n_failures else ""
     sentences = [
-        f"This report sets {counted(len(fits), 'analysis', 'analyses')} of one data set side by side: "
+        f"{asked}This report sets {counted(len(fits), 'analysis', 'analyses')} of one data set side by side: "
         f"{name(responses.name)}, {people} on {counted(responses.n_items, 'item')}, {observed}.",
         *_beliefs(names, fits),
     ]

@@ -117,7 +117,7 @@ def test_pyplot_is_never_imported(tmp_path):
 
 def test_logits_and_proportions_never_share_an_axis(fits):
     logits, proportions = plots.ability_forest(fits).axes
-    assert logits.get_xlabel() == "ability (logits)"
+    assert logits.get_xlabel() == "ability (logits / latent SD)"
     assert proportions.get_xlabel() == "proportion correct"
     assert logits.get_xlim()[0] < -1.5
     values = np.concatenate([line.get_xdata() for line in proportions.lines])
