@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import numpy as np
 
 from psychoeval.agreement.columns import Columns, FloatArray, find, ids_of, numbers
+from psychoeval.agreement.external_checks import check_guessing, check_options, check_proportions, check_tables
 from psychoeval.errors import DataError, ModelError, SettingsError
 from psychoeval.fitting import item_model
 from psychoeval.irt.models import ItemModel
@@ -81,11 +82,12 @@ def import_fit(
     Raises
     ------
     DataError
-        If a column is missing or a cell is no number; by column and id.
+        If a table is empty or none, a column is missing, a cell is no number, a lower asymptote lies outside [0, 1) or
+        a proportion outside [0, 1]; by column and id.
     ModelError
         If the model is missing or contradicts the table.
     SettingsError
-        If an option is unknown.
+        If an option is unknown or is not what it must be.
 
     Examples
     --------
@@ -96,15 +98,19 @@ def import_fit(
     """
     if items is None and abilities is None:
         raise DataError("Neither items nor abilities were given.", "Give at least one table.")
+    check_tables(items, abilities)
     _check_choice("parametrization", parametrization, get_args(Parametrization))
+    _check_choice("ability_scale", ability_scale, get_args(AbilityScale))
     if log_likelihood is not None:
         _check_choice("log_likelihood_kind", log_likelihood_kind, get_args(LikelihoodKind))
+    check_options(name, latent_distribution, log_likelihood, n_parameters)
     built = _model(model, items is not None)
     parameters = items
     if items is not None and not isinstance(items, ItemParameters):
         parameters = _item_parameters(items, parametrization, built)
     if isinstance(parameters, ItemParameters) and built is not None:
         _check_slopes(parameters, built)
+        check_guessing(parameters)
     return FitResult(
         estimator=name,
         model=built,
@@ -113,9 +119,9 @@ def import_fit(
         abilities=None if abilities is None else _abilities(abilities, ability_scale),
         item_parameters=parameters if isinstance(parameters, ItemParameters) else None,
         latent_distribution=latent_distribution,
-        log_likelihood=log_likelihood,
+        log_likelihood=None if log_likelihood is None else float(log_likelihood),
         log_likelihood_kind=log_likelihood_kind,
-        n_parameters=n_parameters,
+        n_parameters=None if n_parameters is None else int(n_parameters),
     )
 
 
@@ -127,6 +133,8 @@ def _check_choice(what: str, given: object, known: tuple[str, ...]) -> None:
 def _model(model: str | ItemModel | None, needed: bool) -> ItemModel | None:
     if model is None and needed:
         raise ModelError("Item parameters were given without their model.", "Give model=, for example 'Rasch'.")
+    if model is not None and not isinstance(model, (str, ItemModel)):
+        raise ModelError(f"model is a {type(model).__name__}.", "Give a name, for example 'Rasch', or an ItemModel.")
     return item_model(model, "none") if isinstance(model, str) else model
 
 
@@ -208,5 +216,7 @@ def _abilities(given: pd.DataFrame | Mapping[str, float], scale: AbilityScale) -
             "Rename the column.",
         )
     estimate, error = numbers(table, column, person_ids, infinite=scale == "logit", bare_errors=True)
+    if scale == "proportion":
+        check_proportions(person_ids, estimate)
     status: tuple[PersonStatus, ...] = tuple("ml_infinite" if np.isinf(v) else "estimated" for v in estimate)
     return Abilities(person_ids, estimate, error, method="imported", scale=scale, status=status)

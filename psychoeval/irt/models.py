@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -11,9 +12,27 @@ ModelName = Literal["Rasch", "1PL", "2PL", "3PL"]
 MODEL_NAMES: Final[tuple[str, ...]] = get_args(ModelName)
 
 
-def _positive(what: str, value: float) -> None:
-    if not value > 0 or value == float("inf"):
-        raise ModelError(f"{what} is {value}.", "It must be positive and finite.")
+#: Of priors on logits; beyond, squares and exponentials overflow or nothing is left to estimate.
+SD_LIMITS: Final = (1e-6, 1e6)
+MEAN_LIMIT: Final = 1e6
+#: Of any density: room for those that estimators derive from a prior (2 s, s / sqrt(J), m + 4 s^2).
+_DERIVED_SD_LIMITS: Final = (1e-9, 1e9)
+_DERIVED_MEAN_LIMIT: Final = 1e15
+
+
+def _check_number(what: str, value: object, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ModelError(f"{what} is {reprlib.repr(value)}, a {type(value).__name__}.", "Give a number.")
+    if not low <= value <= high:
+        raise ModelError(f"{what} is {reprlib.repr(value)}.", f"Give a number from {low:g} to {high:g}.")
+
+
+def _check_mean(what: str, value: object, limit: float = _DERIVED_MEAN_LIMIT) -> None:
+    _check_number(what, value, -limit, limit)
+
+
+def _check_sd(what: str, value: object, limits: tuple[float, float] = _DERIVED_SD_LIMITS) -> None:
+    _check_number(what, value, *limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +43,8 @@ class Normal:
     sd: float
 
     def __post_init__(self) -> None:
-        _positive("The SD of a normal prior", self.sd)
+        _check_mean("The mean of a normal prior", self.mean)
+        _check_sd("The SD of a normal prior", self.sd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +55,8 @@ class LogNormal:
     sdlog: float
 
     def __post_init__(self) -> None:
-        _positive("The SD of a log-normal prior", self.sdlog)
+        _check_mean("The mean of a log-normal prior", self.meanlog)
+        _check_sd("The SD of a log-normal prior", self.sdlog)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +67,8 @@ class Beta:
     beta: float
 
     def __post_init__(self) -> None:
-        _positive("The first shape of a beta prior", self.alpha)
-        _positive("The second shape of a beta prior", self.beta)
+        _check_number("The first shape of a beta prior", self.alpha, *SD_LIMITS)
+        _check_number("The second shape of a beta prior", self.beta, *SD_LIMITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +79,8 @@ class LogitNormal:
     sd: float
 
     def __post_init__(self) -> None:
-        _positive("The SD of a logit-normal prior", self.sd)
+        _check_mean("The mean of a logit-normal prior", self.mean, MEAN_LIMIT)
+        _check_sd("The SD of a logit-normal prior", self.sd, SD_LIMITS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +116,8 @@ class Priors:
     difficulty: Normal | None = None
 
     def __post_init__(self) -> None:
+        for name in ("log_discrimination", "discrimination", "intercept", "difficulty"):
+            _check_density(name, getattr(self, name))
         if self.log_discrimination is not None and self.discrimination is not None:
             raise ModelError("Priors on both a and log a were given.", "Give one of them.")
         if self.intercept is not None and self.difficulty is not None:
@@ -123,6 +147,22 @@ class Priors:
         named = (("log a", self.log_discrimination), ("a", self.discrimination),
                  ("d", self.intercept), ("b", self.difficulty))  # fmt: skip
         return ", ".join(f"{name} ~ {_density(prior)}" for name, prior in named if prior is not None)
+
+
+def _check_density(name: str, prior: object) -> None:
+    if prior is None:
+        return
+    if name == "discrimination" and isinstance(prior, LogNormal):
+        mean, sd = prior.meanlog, prior.sdlog
+    elif name != "discrimination" and isinstance(prior, Normal):
+        mean, sd = prior.mean, prior.sd
+    else:
+        wanted = "LogNormal" if name == "discrimination" else "Normal"
+        raise ModelError(
+            f"The prior of {name} is {reprlib.repr(prior)}, a {type(prior).__name__}.", f"Give a {wanted} or None."
+        )
+    _check_mean(f"The mean of the prior of {name}", mean, MEAN_LIMIT)
+    _check_sd(f"The SD of the prior of {name}", sd, SD_LIMITS)
 
 
 Guessing: TypeAlias = float | Literal["free"] | Beta | LogitNormal
@@ -203,8 +243,17 @@ class ItemModel:
         elif isinstance(self.guessing, str):
             if self.guessing != "free":
                 raise ModelError(f"guessing={self.guessing!r} is unknown.", 'Give a number, "free" or a prior.')
-        elif isinstance(self.guessing, (int, float)) and not 0 <= self.guessing < 1:
-            raise ModelError(f"guessing={self.guessing} lies outside [0, 1).", "Give a probability.")
+        elif not isinstance(self.guessing, (Beta, LogitNormal)):
+            self._check_guessing()
+
+    def _check_guessing(self) -> None:
+        given: object = self.guessing
+        if isinstance(given, bool) or not isinstance(given, (int, float)):
+            raise ModelError(
+                f"guessing={reprlib.repr(given)} is a {type(given).__name__}.", 'Give a number, "free" or a prior.'
+            )
+        if not 0 <= given < 1:
+            raise ModelError(f"guessing={reprlib.repr(given)} lies outside [0, 1).", "Give a probability.")
 
     @property
     def label(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,9 @@ def read_priors(path: str | Path) -> Priors:
         If the file cannot be read or a key or value is not one of these.
     """
     try:
-        content: Any = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+        text = Path(path).read_text(encoding="utf-8")
+        content: Any = json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
+    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise ModelError(
             f"The priors file {path} cannot be read: {error}.", f"It holds JSON like {_EXAMPLE}."
         ) from None
@@ -40,12 +42,32 @@ def read_priors(path: str | Path) -> Priors:
     densities: dict[str, Any] = {}
     for key, value in content.items():
         if key not in _DENSITIES:
-            raise ModelError(f"The priors file {path} has the key {key!r}.", f"The keys are {', '.join(_DENSITIES)}.")
+            raise ModelError(
+                f"The priors file {path} has the key {key[:40]!r}.", f"The keys are {', '.join(_DENSITIES)}."
+            )
         if (
             not isinstance(value, list)
             or len(value) != 2
             or not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value)
         ):
-            raise ModelError(f"The priors file {path} gives {value!r} for {key}.", f"Write it like {_EXAMPLE}.")
-        densities[key] = _DENSITIES[key](float(value[0]), float(value[1]))
+            raise ModelError(
+                f"The priors file {path} gives {reprlib.repr(value)} for {key}.", f"Write it like {_EXAMPLE}."
+            )
+        try:
+            densities[key] = _DENSITIES[key](*value)
+        except ModelError as error:
+            raise ModelError(f"The priors file {path}, {key}: {error.problem}", error.remedy) from None
     return Priors(**densities)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key[:60]!r} occurs more than once")
+        found[key] = value
+    return found
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number of JSON")

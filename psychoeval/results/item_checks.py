@@ -51,10 +51,24 @@ def judge_items(items: ItemParameters, people: str) -> Judgement:
             f"Such slopes usually come from too few {people}; priors on the items (priors='weak') hold them."
         )
     flat = a < UNSTABLE_SLOPE
-    if flat.any():
+    if n and flat.sum() == n:
+        failures.append(
+            f"All {n} slopes are near 0: {_named(items, flat, by=a)}. No common factor was found: the abilities mean "
+            "nothing, nor do difficulties (-intercept / slope). Slopes of 0 are always a stationary point of the "
+            "likelihood, so this may be a saddle point. Check for reversed items and wrong keys; if the data are as "
+            "they should be, they do not measure one ability."
+        )
+    elif flat.any():
         warnings.append(
             f"{int(flat.sum())} of {n} items have slopes near 0: {_named(items, flat, by=-a)}. "
             "They hardly measure the ability, and their difficulty (-intercept / slope) means nothing."
+        )
+    negative = items.discrimination <= -UNSTABLE_SLOPE
+    if negative.any():
+        warnings.append(
+            f"{int(negative.sum())} of {n} items have slopes below 0: "
+            f"{_named(items, negative, by=-items.discrimination)}. More ability means less success on them: look at "
+            "their keys (a wrong key, reversed scoring), or leave them out."
         )
     return Judgement(tuple(failures), tuple(warnings), {"runaway_items": float(runaway.sum())})
 

@@ -96,6 +96,26 @@ ITEMS = pd.DataFrame({"item": ["x", "y"], "a": [1.0, 2.0], "b": [0.0, 1.0]})
         ({"items": ITEMS.assign(b=[0.0, np.inf])}, DataError, "row 'y': inf is not"),
         ({"items": ITEMS.assign(se_b=[0.1, -0.1])}, DataError, "row 'y': a standard error of -0.1"),
         ({"items": ITEMS.assign(c=0.2)}, ModelError, "no lower asymptote"),
+        ({"items": ITEMS.assign(c=[0.2, 2.0]), "model": "3PL"}, DataError, "asymptote of item 'y' is 2"),
+        ({"items": ITEMS.assign(c=[-1.0, 0.2]), "model": "3PL"}, DataError, "asymptote of item 'x' is -1"),
+        ({"items": ITEMS.assign(c=[1.0, 0.2]), "model": "3PL"}, DataError, "asymptote of item 'x' is 1"),
+        ({"items": ITEMS.iloc[:0]}, DataError, "item table has no rows"),
+        ({"items": [1, 2]}, DataError, "items is a list"),
+        ({"abilities": [0.1, 0.2]}, DataError, "abilities is a list"),
+        ({"abilities": {}}, DataError, "ability table has no rows"),
+        ({"abilities": {"m": 1.2}, "ability_scale": "proportion"}, DataError, "'m' is 1.2, which is no proportion"),
+        ({"ability_scale": "percent"}, SettingsError, "ability_scale='percent' is unknown"),
+        ({"latent_distribution": (0, 1)}, SettingsError, "latent_distribution is a tuple"),
+        ({"latent_distribution": LatentDistribution(0.0, -1.0)}, SettingsError, "SD -1.0"),
+        ({"name": None}, SettingsError, "name=None"),
+        ({"name": " "}, SettingsError, "is no name"),
+        ({"log_likelihood": float("nan"), "log_likelihood_kind": "marginal"}, SettingsError, "log_likelihood=nan"),
+        ({"log_likelihood": "x", "log_likelihood_kind": "marginal"}, SettingsError, "log_likelihood='x'"),
+        ({"log_likelihood": -(10**400), "log_likelihood_kind": "marginal"}, SettingsError, "not a finite"),
+        ({"n_parameters": -5}, SettingsError, "n_parameters=-5"),
+        ({"n_parameters": 2.5}, SettingsError, "n_parameters=2.5"),
+        ({"n_parameters": True}, SettingsError, "n_parameters=True"),
+        ({"model": 3}, ModelError, "model is a int"),
         ({"abilities": {"m": float("nan")}}, DataError, "row 'm'"),
         ({"abilities": pd.DataFrame({"person": ["m"], "value": [1.0]})}, DataError, "no column of abilities"),
     ],
@@ -109,6 +129,8 @@ def test_what_cannot_be_read_is_named(change: dict[str, object], error: type[Exc
 def test_ready_item_parameters_are_taken() -> None:
     items = ItemParameters.from_difficulty(("x", "y"), [1.0, 2.0], [0.0, 1.0])
     assert import_fit(items, model="2PL").item_parameters is items
+    with pytest.raises(DataError, match="asymptote of item 'y' is 2"):
+        import_fit(ItemParameters.from_difficulty(("x", "y"), 1.0, 0.0, [0.1, 2.0]), model="3PL")
 
 
 def tables(scale: float, shift: float) -> tuple[pd.DataFrame, dict[str, float]]:

@@ -128,6 +128,25 @@ def test_a_flat_item_has_no_difficulty_worth_the_name():
     assert flat[0].startswith("1 of 30 items have slopes near 0: 'item-1'")
 
 
+@pytest.mark.parametrize(("slope", "failing"), [(1e-8, True), (-0.049, True), (0.051, False)])
+def test_slopes_that_are_all_near_0_are_no_answer(slope, failing):
+    responses, items = _simulated(60, 6)
+    found = _judge(responses, dataclasses.replace(items, discrimination=np.full(6, slope)), penalised=True)
+    assert any(f.startswith("All 6 slopes are near 0") and "reversed items" in f for f in found.failures) is failing
+    assert not any("items have slopes near 0" in w for w in found.warnings)
+
+
+def test_slopes_below_0_are_named():
+    responses, items = _simulated(60, 30)
+    a = items.discrimination.copy()
+    a[0], a[1], a[2] = -0.3, -0.9, -0.04
+    found = [w for w in _judge(responses, dataclasses.replace(items, discrimination=a)).warnings if "below 0" in w]
+    assert len(found) == 1
+    assert found[0].startswith("2 of 30 items have slopes below 0: 'item-2' (slope -0.9")
+    assert "wrong key" in found[0]
+    assert not any("below 0" in w for w in _judge(responses, items).warnings)
+
+
 @pytest.mark.parametrize(
     ("guessing", "variance", "weak"),
     [

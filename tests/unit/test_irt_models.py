@@ -8,6 +8,7 @@ from psychoeval.errors import ModelError
 from psychoeval.irt.models import (
     DEFAULT_GUESSING_PRIOR,
     PRIOR_PRESETS,
+    SD_LIMITS,
     Beta,
     ItemModel,
     LogitNormal,
@@ -92,7 +93,7 @@ def test_unknown_models_are_refused_with_the_list(name):
         ItemModel(name)
 
 
-@pytest.mark.parametrize("guessing", [-0.1, 1.0, 1.5, "some", float("nan")])
+@pytest.mark.parametrize("guessing", [-0.1, 1.0, 1.5, "some", float("nan"), [0.2], False, (0.1, 0.2), 10**400])
 def test_impossible_guessing_is_refused(guessing):
     with pytest.raises(ModelError):
         ItemModel("3PL", guessing=guessing)
@@ -110,6 +111,28 @@ def test_guessing_belongs_to_the_3pl():
         lambda: Normal(0, float("nan")),
         lambda: LogNormal(0, -1),
         lambda: LogitNormal(0, float("inf")),
+        lambda: Normal(float("nan"), 1),
+        lambda: Normal(float("inf"), 1),
+        lambda: Normal("text", 1),
+        lambda: Normal(0, "x"),
+        lambda: Normal(True, 1),
+        lambda: Normal(None, 1),
+        lambda: Normal(0, 1e200),
+        lambda: Normal(0, 1e-200),
+        lambda: Normal(10**400, 1),
+        lambda: LogNormal(float("nan"), 1),
+        lambda: LogitNormal(float("-inf"), 1),
+        lambda: Beta(float("nan"), 1),
+        lambda: Beta(1, 1e200),
+        lambda: Priors(log_discrimination=(0, 1)),
+        lambda: Priors(log_discrimination=LogNormal(0, 1)),
+        lambda: Priors(discrimination=Normal(0, 1)),
+        lambda: Priors(intercept=Beta(1, 2)),
+        lambda: Priors(difficulty=1.0),
+        lambda: Priors(intercept=Normal(0, 1e-7)),
+        lambda: Priors(intercept=Normal(0, 1e7)),
+        lambda: Priors(intercept=Normal(1e7, 1)),
+        lambda: ItemModel("3PL", None, [0.2]),
         lambda: Beta(0, 1),
         lambda: Beta(1, -1),
         Priors,
@@ -122,6 +145,25 @@ def test_guessing_belongs_to_the_3pl():
 def test_priors_that_are_none_are_refused(make):
     with pytest.raises(ModelError):
         make()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Normal("text", 1), "mean of a normal prior is 'text'"),
+        (lambda: Priors(intercept=Beta(1, 2)), "prior of intercept is Beta"),
+        (lambda: Priors(discrimination=LogNormal(0, 1e7)), "SD of the prior of discrimination is 10000000"),
+        (lambda: ItemModel("3PL", None, [0.2]), r"guessing=\[0.2\] is a list"),
+    ],
+)
+def test_a_wrong_prior_is_named(make, words):
+    with pytest.raises(ModelError, match=words):
+        make()
+
+
+def test_the_widest_priors_leave_room_for_those_derived_from_them():
+    for sd in SD_LIMITS:
+        assert Priors(discrimination=LogNormal(0, sd)).slope_on_log_scale == Normal(-(sd**2), sd)
 
 
 def test_presets_by_name():

@@ -226,7 +226,8 @@ def test_without_a_slope_prior_larger_slopes_are_always_better() -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [{"tolerance": 0}, {"tolerance": "x"}, {"max_iterations": 0}, {"stopping": "early"}, {"ability_sd": 0},
+    [{"tolerance": 0}, {"tolerance": "x"}, {"max_iterations": 0}, {"max_iterations": True},
+     {"ability_sd": True}, {"stopping": "early"}, {"ability_sd": 0},
      {"ability_sd": np.inf}, {"ability_sd": np.nan}, {"ability_sd": "wide"}],
 )  # fmt: skip
 def test_bad_settings_are_refused(bad) -> None:

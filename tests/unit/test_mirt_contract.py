@@ -164,6 +164,9 @@ def test_signaling_nans_of_r_are_made_quiet() -> None:
 def test_errors_of_r() -> None:
     with pytest.raises(ModelError, match="only 3 degrees of freedom"):
         check_reply({"error": ["Too few degrees of freedom. There are only 3 degrees of freedom but 4 parameters"]})
+    with pytest.raises(EngineFailedError, match="variance of the abilities fell below 0") as caught:
+        check_reply({"error": ["sigma matrix contains negative eigenvalues"]})
+    assert "reversed items" in caught.value.remedy
     with pytest.raises(EngineFailedError, match=r"boom.*it said: careful"):
         check_reply({"error": ["boom"], "warnings": ["careful"]})
     check_reply({"a": np.zeros(1)})

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+from typing import Any
 
 import numpy as np
+import pytest
 
+from psychoeval.errors import SettingsError
 from psychoeval.estimators.mirt.estimator import MirtEM, MirtMHRM
+from psychoeval.estimators.mirt.script import _name, _r
 from psychoeval.irt.models import ItemModel, Normal, Priors
 from psychoeval.responses.matrix import Responses
 
@@ -45,3 +51,55 @@ def test_priors_counts_and_the_missing_seed_are_said() -> None:
     assert "customK = rep(2, 10)" in script
     assert 'start$prior.type[prior] <- "lnorm"' in script
     assert "No seed is given" in script
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.float64(1e-05), "1e-05"),
+        (np.float32(0.5), "0.5"),
+        (np.int64(3), "3"),
+        (np.bool_(True), "TRUE"),
+        (float("nan"), "NaN"),
+        (float("inf"), "Inf"),
+        (-np.inf, "-Inf"),
+        (np.array([1.5, np.nan]), "c(1.5, NaN)"),
+        ([True, False], "c(TRUE, FALSE)"),
+        ({"a b": np.float64(2.0), "c": None}, 'list("a b" = 2.0, c = NULL)'),
+    ],
+)
+def test_values_are_r_literals(value: Any, text: str) -> None:
+    assert _r(value) == text
+
+
+@pytest.mark.parametrize(("key", "text"), [
+    ("a.b_1", "a.b_1"), ("if", '"if"'), ("TRUE", '"TRUE"'), ("2x", '"2x"'), ("_x", '"_x"'), (".2", '".2"'),
+    (".x", ".x"), ("a-b", '"a-b"'), ("\u00e9", '"\\u00e9"'),
+])  # fmt: skip
+def test_names_that_r_would_not_read_are_quoted(key: str, text: str) -> None:
+    assert _name(key) == text
+
+
+@pytest.mark.parametrize("value", [{1, 2}, object(), "nul\0", {"": 1}, 1j])
+def test_what_r_cannot_hold_is_refused(value: object) -> None:
+    with pytest.raises(SettingsError):
+        _r(value)
+
+
+def test_numpy_settings_make_a_script_that_names_no_numpy() -> None:
+    script = MirtEM(tolerance=np.float64(1e-5), engine_options={"technical": {"x": np.float64(np.inf)}}).describe(
+        responses(), ItemModel("2PL", Priors(intercept=Normal(np.float64(0.0), np.float64(2.0))))
+    )
+    assert "TOL = 1e-05" in script
+    assert "x = Inf" in script
+    assert "np." not in script
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_r_reads_every_script_literal() -> None:
+    text = "\u00e9 \U0001f600 \\ud83d \n\t\" '"
+    code = f"x <- {_r({'if': text, 'v': [np.float64(1e-5), np.inf]})}; cat(utf8ToInt(x$`if`)); cat('|', x$v)"
+    said = subprocess.run(["Rscript", "--vanilla", "-e", code], capture_output=True, text=True, check=True).stdout
+    points, numbers = said.split("|")
+    assert [int(p) for p in points.split()] == [ord(c) for c in text]
+    assert numbers.split() == ["1e-05", "Inf"]

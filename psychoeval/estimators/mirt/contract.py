@@ -24,8 +24,8 @@ from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import ItemParameters, ItemStatus
 from psychoeval.irt.quadrature import Grid, normal_grid
 from psychoeval.rbridge.protocol import Reply
-from psychoeval.results.item_checks import RUNAWAY_INTERCEPT, RUNAWAY_SLOPE
 from psychoeval.results.fit_result import LatentDistribution
+from psychoeval.results.item_checks import RUNAWAY_INTERCEPT, RUNAWAY_SLOPE
 
 FloatArray = NDArray[np.float64]
 
@@ -106,12 +106,18 @@ def check_reply(reply: Reply, engine: str = "mirt") -> None:
     ModelError
         If mirt counted too few degrees of freedom.
     EngineFailedError
-        For anything else.
+        For anything else; that of a latent variance below 0 says so.
     """
     error = reply.get("error")
     if not error:
         return
     text = " ".join(str(error[0]).split())
+    if "negative eigenvalues" in text:
+        raise EngineFailedError(
+            f"{engine} stopped: {text}. The variance of the abilities fell below 0: no common factor was found.",
+            "Check for reversed items and wrong keys; without a common factor these data give proportions only (ctt, "
+            "simple-average).",
+        )
     if "degrees of freedom" in text:
         raise ModelError(text, "Give more items, or a model with fewer parameters.")
     said = [*(reply.get("warnings") or []), *(reply.get("messages") or []), *(reply.get("console") or [])]

@@ -23,6 +23,7 @@ from psychoeval.estimators.mirt.settings import (
     check_engine_options,
     check_positive,
     check_seed,
+    check_timeout,
     check_whole,
 )
 from psychoeval.estimators.mirt.syntax import check_model
@@ -185,6 +186,7 @@ def _check(estimator: _Estimator, errors: tuple[str, ...]) -> None:
     check_choice("standard_errors", estimator.standard_errors, errors)
     check_ability_method(estimator.ability_method)
     check_seed(estimator.seed)
+    check_timeout(estimator.timeout)
     check_bridge(estimator.bridge, estimator.timeout)
     check_engine_options(estimator.engine_options)
 

@@ -11,9 +11,11 @@ from psychoeval.estimators.mirt.design import Design
 from psychoeval.estimators.mirt.scores import make_abilities, orient
 from psychoeval.estimators.mirt.syntax import has_slope_curvature, prior_without_effect
 from psychoeval.irt.models import ItemModel
+from psychoeval.irt.parameters import UNSTABLE_SLOPE
 from psychoeval.rbridge.protocol import Reply
 from psychoeval.results.checks import judge_marginal_fit
 from psychoeval.results.convergence import Convergence
+from psychoeval.results.data_checks import Slopes, disconnected_warning, factor_warning
 from psychoeval.results.fit_result import FitResult
 from psychoeval.results.provenance import Provenance
 
@@ -51,9 +53,15 @@ def make_result(
         start_intercepts=answer.start_intercepts,
         penalised=model.is_penalised,
     )
-    convergence = _convergence(settings, reply).judged(
-        judgement.failures, (*judgement.warnings, *_remarks(reply, settings, answer, design, model), *remarks)
+    modeled = design.modeled
+    warnings = (
+        *judgement.warnings,
+        *factor_warning(modeled, _slopes(model)),
+        *disconnected_warning(modeled, "Only the assumption that all abilities come from one law links them"),
+        *_remarks(reply, settings, answer, design, model),
+        *remarks,
     )
+    convergence = _convergence(settings, reply).judged(judgement.failures, warnings)
     provenance = Provenance(
         engine="r",
         versions={"R": reply["r_version"][0], "mirt": reply["mirt_version"][0]},
@@ -101,8 +109,13 @@ def _remarks(reply: Reply, settings: JobSettings, answer: Answer, design: Design
             f"Free guessing parameters from {len(design.persons)} {people} are hardly determined (they run to 0 or to "
             f".4); below {FREE_GUESSING_MIN_PERSONS} give them a prior (the 3PL's default) or fix them."
         )
-    if answer.items.covariance is None and answer.items.no_errors_because.startswith("mirt"):
-        remarks.append(f"There are no standard errors: {answer.items.no_errors_because}")
+    if model.name == "Rasch" and answer.latent.sd < UNSTABLE_SLOPE:
+        remarks.append(
+            f"The SD of the abilities is {answer.latent.sd:.2g}: no common factor was found, and the {people} do not "
+            "differ by more than chance. Check for reversed items and wrong keys."
+        )
+    if settings.se_type is not None and answer.items.covariance is None:
+        remarks.append(f"There are no standard errors: {answer.items.no_errors_because}{_no_maximum(model)}")
     elif settings.se_type is not None and not has_slope_curvature(model) and not reply["second_order_test"][0]:
         remarks.append(
             "mirt's information matrix is not positive definite: this is no proper maximum, and its standard errors "
@@ -111,6 +124,21 @@ def _remarks(reply: Reply, settings: JobSettings, answer: Answer, design: Design
     if reply.get("scoring_error"):
         remarks.append(f"mirt could not score the {people}: {reply['scoring_error'][0]}")
     return [r for r in remarks if r]
+
+
+def _slopes(model: ItemModel) -> Slopes:
+    if model.name in ("Rasch", "1PL"):
+        return "equal"
+    return "free" if model.has_free_slopes else "positive"
+
+
+def _no_maximum(model: ItemModel) -> str:
+    if model.is_penalised:
+        return ""
+    return (
+        " Where the information matrix cannot be inverted, the answer may not be a maximum (a saddle point, or "
+        "parameters that the data do not determine)."
+    )
 
 
 def _details(reply: Reply, settings: JobSettings, design: Design, model: ItemModel) -> dict[str, Any]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from psychoeval.errors import SettingsError
 from psychoeval.estimators.mirt.contract import JobSettings
 from psychoeval.estimators.mirt.design import Design
 from psychoeval.estimators.mirt.syntax import (
@@ -18,6 +21,14 @@ from psychoeval.estimators.mirt.syntax import (
     variance_prior,
 )
 from psychoeval.irt.models import ItemModel
+
+_SYNTACTIC: Final = re.compile(r"(?:[A-Za-z]|\.(?![0-9]))[A-Za-z0-9._]*")
+_RESERVED: Final = frozenset(
+    ("if", "else", "repeat", "while", "function", "for", "next", "break", "TRUE", "FALSE", "NULL", "Inf", "NaN", "NA",
+     "NA_integer_", "NA_real_", "NA_character_", "NA_complex_", "in", "...")
+)  # fmt: skip
+#: As JSON escapes a character beyond the first 65,536.
+_PAIR: Final = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")
 
 _DATA = """# One line a person, one character an item: 0, 1, and - for not administered.
 lines <- strsplit(c(
@@ -132,20 +143,53 @@ def _call(function: str, arguments: Mapping[str, str]) -> str:
 
 
 def _name(key: str) -> str:
-    return key if key.replace(".", "").replace("_", "").isalnum() and key.isascii() else _r(key)
+    if not key:
+        raise SettingsError("An engine option has an empty name.", "R has no such arguments: give it a name.")
+    return key if _SYNTACTIC.fullmatch(key) and key not in _RESERVED else _r(key)
 
 
 def _r(value: Any) -> str:
-    """Return an R literal."""
+    """Return an R literal.
+
+    Raises
+    ------
+    SettingsError
+        If the value has none.
+    """
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
     if value is None:
         return "NULL"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, str):
-        # R reads JSON's escapes, all but that of surrogate pairs, which \\U would need; mirt's words have none.
-        return json.dumps(value)
-    if isinstance(value, (int, float)):
+        return _text(value)
+    if isinstance(value, int):
         return repr(value)
+    if isinstance(value, float):
+        return _number(value)
     if isinstance(value, Mapping):
         return _call("list", {str(k): _r(v) for k, v in value.items()})
-    return f"c({', '.join(_r(v) for v in value)})"
+    if isinstance(value, (list, tuple)):
+        return f"c({', '.join(_r(v) for v in value)})"
+    raise SettingsError(f"{value!r:.60} cannot be written in R.", "Give numbers, text, truth values, or lists of them.")
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Inf" if value > 0 else "-Inf"
+    return repr(float(value))  # NumPy's float64 is a float, and its repr names NumPy
+
+
+def _text(value: str) -> str:
+    if "\0" in value:
+        raise SettingsError(f"The text {value!r:.60} holds a NUL character, which R has not.", "Take it out.")
+    # R reads JSON's escapes, all but those of surrogate pairs.
+    return _PAIR.sub(_long_escape, json.dumps(value))
+
+
+def _long_escape(pair: re.Match[str]) -> str:
+    character = json.loads(f'"{pair[0]}"')
+    return f"\\U{ord(character):08x}"

@@ -45,6 +45,19 @@ def check_whole(**values: int) -> None:
             raise SettingsError(f"{name} is {value!r}.", "Give a whole number above 0.")
 
 
+def check_timeout(timeout: float | None) -> None:
+    """Refuse a time limit that is not a finite number of seconds above 0, or None.
+
+    Raises
+    ------
+    SettingsError
+    """
+    if timeout is not None and (
+        isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < float("inf")
+    ):
+        raise SettingsError(f"timeout is {timeout!r}.", "Give seconds above 0, or None for no limit.")
+
+
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     """Refuse a value that is not one of `choices`.
 

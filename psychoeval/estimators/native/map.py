@@ -104,6 +104,9 @@ class MAP:
     stopping: Stopping = "converged"
 
     def __post_init__(self) -> None:
+        for name in ("tolerance", "max_iterations", "ability_sd"):
+            if isinstance(getattr(self, name), bool):
+                raise SettingsError(f"map: {name}={getattr(self, name)!r}.", "Give a number.")
         if not (isinstance(self.tolerance, (int, float)) and 0 < self.tolerance < 1):
             raise SettingsError(f"map: tolerance={self.tolerance!r}.", "Give a number between 0 and 1, such as 1e-6.")
         if not (isinstance(self.max_iterations, int) and self.max_iterations > 0):

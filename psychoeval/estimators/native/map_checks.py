@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.estimators.native.map_objective import JointObjective, Slopes
-from psychoeval.irt.classical import item_rest_correlation, mean_of_seen
+from psychoeval.irt.classical import mean_of_seen
 from psychoeval.irt.parameters import ItemParameters
-from psychoeval.responses.connectivity import components
 from psychoeval.responses.matrix import Responses
+from psychoeval.results.data_checks import disconnected_warning
 from psychoeval.results.item_checks import RUNAWAY_INTERCEPT, RUNAWAY_SLOPE, STEEP_SLOPE
 from psychoeval.results.judgement import NAMED
 
@@ -19,10 +19,6 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Sentences = tuple[str, ...]
 
-#: Standard errors below 0 at which an item-rest correlation is negative: 1 item of 700 by chance where all are 0.
-REVERSED_ERRORS: Final = 3.0
-#: Share of items that do not correlate with the rest. Simulated 2PL data give at most .04 (30 x 500), coin flips .4.
-UNRELATED_SHARE: Final = 0.2
 #: Mean of theta^2 + SE^2 over the prior variance. 100 x 1000 gives .85, 30 x 500 gives 1.0.
 SPREAD_LIMITS: Final = (0.5, 2.0)
 #: SD over persons of the mean intercept of the items they saw, logits.
@@ -73,27 +69,6 @@ def slope_findings(responses: Responses, items: ItemParameters, slopes: Slopes) 
     )
 
 
-def factor_warning(responses: Responses) -> Sentences:
-    """Return a warning where many items do not correlate with the others, or some correlate negatively."""
-    correlation, error, _ = item_rest_correlation(responses.successes, responses.trials)
-    known = np.isfinite(correlation)
-    unrelated = known & (correlation <= 0)
-    if unrelated.sum() < max(2.0, UNRELATED_SHARE * known.sum()):
-        backwards = known & (correlation + REVERSED_ERRORS * error < 0)
-        if not backwards.any():
-            return ()
-        return (
-            f"{int(backwards.sum())} of {int(known.sum())} items correlate negatively with the rest: "
-            f"{_lowest_named(responses, correlation, backwards)}. Slopes are positive here (log a), so an item "
-            "that works the wrong way round ends near 0: look at its key, or leave it out.",
-        )
-    names = _lowest_named(responses, correlation, unrelated)
-    return (
-        f"{int(unrelated.sum())} of {int(known.sum())} items do not correlate with the rest: {names}. The data hold "
-        "almost no common factor; the slopes are positive because log a is estimated, not because the data say so.",
-    )
-
-
 def spread_warning(responses: Responses, mean_square: float, objective: JointObjective) -> Sentences:
     """Return a warning where the abilities do not spread as their prior says: then the data do not set the scale."""
     ratio = mean_square * objective.ability_precision
@@ -133,16 +108,9 @@ def constant_warning(responses: Responses, items: ItemParameters, *, estimated: 
 def link_warning(responses: Responses, items: ItemParameters, objective: JointObjective) -> Sentences:
     """Return a warning where only the priors link persons, or pull those together who saw unequal items."""
     people, label = f"{responses.person_label}s", responses.person_label
-    groups = components(responses)
-    if groups.n > 1:
-        sizes = np.bincount(groups.person_component[groups.person_component >= 0], minlength=groups.n)[:NAMED]
-        first = [int(np.argmax(groups.person_component == k)) for k in range(min(groups.n, NAMED))]
-        return (
-            f"The data fall into {groups.n} groups of {people} and items that share no response (sizes "
-            f"{sizes.tolist()}{', ...' if groups.n > NAMED else ''}; for example "
-            f"{', '.join(repr(responses.person_ids[i][:60]) for i in first)} lie in different ones). Only the priors "
-            f"link them: do not compare {people} across groups.",
-        )
+    apart = disconnected_warning(responses, "Only the priors link them")
+    if apart:
+        return apart
     seen = mean_of_seen(items.intercept, responses.trials)
     seen = seen[np.isfinite(seen)]
     if seen.size < 2 or seen.std() <= UNEQUAL_ITEMS:
@@ -172,11 +140,6 @@ def _items_named(items: ItemParameters, which: BoolArray, *, by: FloatArray) -> 
         for name, a, d in zip(items.item_ids, items.discrimination, items.intercept, strict=True)
     ]
     return _first(texts, by, which)
-
-
-def _lowest_named(responses: Responses, values: FloatArray, which: BoolArray) -> str:
-    texts = [f"{name[:60]!r} ({value:.3g})" for name, value in zip(responses.item_ids, values, strict=True)]
-    return _first(texts, -values, which)
 
 
 def _first(texts: list[str], by: FloatArray, which: BoolArray) -> str:

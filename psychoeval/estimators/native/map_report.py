@@ -17,6 +17,7 @@ from psychoeval.irt.parameters import Abilities, ItemParameters, ItemStatus
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import person_status
 from psychoeval.results.convergence import Convergence
+from psychoeval.results.data_checks import factor_warning
 from psychoeval.results.fit_result import FitResult, LatentDistribution
 from psychoeval.results.provenance import Provenance
 
@@ -154,7 +155,7 @@ class Report:
         warnings += map_checks.constant_warning(responses, items, estimated=objective.penalty.location is not None)
         warnings += map_checks.link_warning(responses, items, objective)
         if objective.slopes == "free":
-            warnings += map_checks.factor_warning(responses)
+            warnings += factor_warning(responses, "positive")
         if self.published:
             warnings += (
                 f"The published rule stopped the search at a gradient of {self.optimum.gradient:.3g}: this is where it "
