@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.responses.matrix import Responses, smallest_dtype
+from psychoeval.responses.ids_and_counts import smallest_dtype
+from psychoeval.responses.matrix import Responses
 
 SEEDS = range(20)
 

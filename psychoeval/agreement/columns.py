@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import DataError
-from psychoeval.responses.matrix import check_ids
+from psychoeval.responses.ids_and_counts import check_ids
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,6 +20,7 @@ from psychoeval.agreement.thresholds import NUMERICAL_ITEM, SIGN_HINT
 from psychoeval.agreement.verdict import NOUNS, Evidence, Finding, decide, judge
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
+from psychoeval.wording import some
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,6 @@ def _not_believed(name: str, fit: FitResult) -> str:
 
 _STOPPED = {
     "iteration_limit": "it stopped at its iteration limit, before it converged.",
-    "time_limit": "it was stopped at its time limit.",
 }
 
 
@@ -234,14 +234,14 @@ def _notes(
     for noun, both in (("persons", persons), ("items", items)):
         for name, only in zip(names, (both.only_first, both.only_second), strict=True):
             if only and both.n:
-                notes.append(f"{len(only)} {noun} only in {name}: {_few(only)}.")
+                notes.append(f"{len(only)} {noun} only in {name}: {some(only)}.")
     for term in chosen.terms:
         if term.term not in ("intercept", "ability"):
             continue
         noun = "items" if term.term == "intercept" else "persons"
         for name, only in zip(names, (term.only_first, term.only_second), strict=True):
             if only:
-                notes.append(f"{len(only)} {noun} estimated by {name} only: {_few(only)}.")
+                notes.append(f"{len(only)} {noun} estimated by {name} only: {some(only)}.")
         if term.infinite_in_both or term.infinite_in_one:
             notes.append(
                 f"Infinite abilities: {term.infinite_in_both} persons in both fits (equal, and no part of the "
@@ -249,8 +249,3 @@ def _notes(
             )
     notes.append(likelihood_note(names, fits, relation, chosen.terms))
     return tuple(n for n in notes if n)
-
-
-def _few(ids: tuple[str, ...], most: int = 5) -> str:
-    shown = ", ".join(repr(i if len(i) <= 40 else i[:37] + "...") for i in ids[:most])
-    return shown + (f" and {len(ids) - most} more" if len(ids) > most else "")

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psychoeval.errors import DataError, SettingsError
-from psychoeval.responses.cells import MAX_COUNT, MISSING, CellCoder, Coding, counted, shorten
+from psychoeval.responses.cells import MAX_COUNT, MISSING, CellCoder, Coding, counted
 from psychoeval.responses.columns import align_covariates
-from psychoeval.responses.matrix import CountArray, PersonLabel, Responses, check_ids, frozen, smallest_dtype
+from psychoeval.responses.ids_and_counts import CountArray, PersonLabel, check_ids, frozen, smallest_dtype
+from psychoeval.responses.matrix import Responses
+from psychoeval.wording import shorten
 
 if TYPE_CHECKING:
     import pandas as pd

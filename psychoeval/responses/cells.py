@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import DataError, SettingsError
+from psychoeval.wording import shorten, some_of
 
 MISSING: Final = -1
 REFUSED: Final = -2
@@ -24,25 +25,13 @@ _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|in
 _SENTINELS: Final = {-(2**31): "looks like an R integer NA", -(2**63): "looks like a 64-bit integer NA"}
 _NO_CELLS: Final = ("not a number", "too large for a count", "more than one success in one trial")
 _SHOWN = 5
-_SHOWN_CHARACTERS = 60
 
 Coding = Mapping[Any, int | None]
-
-
-def shorten(text: str) -> str:
-    """Return `text`, cut for a message."""
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
 
 
 def counted(n: int, noun: str) -> str:
     """Return ``"1 cell"``, ``"2 cells"``."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-def listing(names: Sequence[object]) -> str:
-    """Return the first few of `names`, and how many more there are."""
-    shown = ", ".join(repr(shorten(n)) if isinstance(n, str) else str(n) for n in names[:_SHOWN])
-    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
 class CellCoder:
@@ -165,10 +154,9 @@ class CellCoder:
             no_cells = no_cells or reason in _NO_CELLS
             text = plain if isinstance(plain, str) and as_number(plain) is not None else repr(plain)
             shown.append(f"{cell(i, j)}: {shorten(text)}, {reason}")
-        more = f"; and {self.n_refused - len(shown)} more" if self.n_refused > len(shown) else ""
         start = f"{where}: " if where else ""
         raise DataError(
-            f"{start}{number} not {what}: {'; '.join(shown)}{more}.",
+            f"{start}{number} not {what}: {some_of(shown, self.n_refused, '; ')}.",
             " ".join((*remedies, *([hint] if hint and no_cells else []))),
         )
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from numpy.typing import NDArray
 
 from psychoeval.errors import DataError
-from psychoeval.responses.cells import CellCoder, as_number, listing, shorten
-from psychoeval.responses.matrix import PersonLabel, check_ids, is_missing
+from psychoeval.responses.cells import CellCoder, as_number
+from psychoeval.responses.ids_and_counts import PersonLabel, check_ids, is_missing
+from psychoeval.wording import shorten, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +74,7 @@ def find(table: Table, name: str, option: str) -> int:
         count = "no column" if not places else f"{len(places)} columns"
         raise DataError(
             f"{at(table)}there is {count} called {name!r}, which {option}= names.",
-            f"The columns are {listing(table.names)}.",
+            f"The columns are {some(table.names)}.",
         )
     return places[0]
 
@@ -96,7 +97,7 @@ def one_of(table: Table, given: str | None, option: str, names: Sequence[str]) -
     found = recognized(table, names)
     if len(found) > 1:
         raise DataError(
-            f"{at(table)}columns {listing([table.names[j] for j in found])} could each be the {option}.",
+            f"{at(table)}columns {some([table.names[j] for j in found])} could each be the {option}.",
             f"Say which, with {option}=.",
         )
     return found[0] if found else None
@@ -160,7 +161,7 @@ def align_covariates(
     id_columns = [c for c in table.columns if _plain(str(c)) in (*usual, "id")]
     if len(id_columns) > 1:
         raise DataError(
-            f"Columns {listing(id_columns)} of the table of {what}s could each hold the ids.",
+            f"Columns {some(id_columns)} of the table of {what}s could each hold the ids.",
             "Put the ids in the index, or rename the others.",
         )
     if id_columns:
@@ -172,9 +173,7 @@ def align_covariates(
     given = check_ids(list(table.index), len(table), what)
     lacking, foreign = sorted(set(ids) - set(given)), sorted(set(given) - set(ids))
     if lacking or foreign:
-        told = [f"has no row for {listing(lacking)}"] * bool(lacking) + [f"has rows for {listing(foreign)}"] * bool(
-            foreign
-        )
+        told = [f"has no row for {some(lacking)}"] * bool(lacking) + [f"has rows for {some(foreign)}"] * bool(foreign)
         raise DataError(
             f"The table of {what}s {' and '.join(told)}" + (", which the responses lack." if foreign else "."),
             f"Give one row for each {what}, with its id in the index or in a column called {what!r}.",

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import DisconnectedDataError
-from psychoeval.responses.cells import counted, listing
+from psychoeval.responses.cells import counted
 from psychoeval.responses.matrix import Responses
+from psychoeval.wording import some, some_of
 
 _NAMED_COMPONENTS = 4
 
@@ -103,13 +104,12 @@ def require_connected(responses: Responses) -> None:
         persons = [responses.person_ids[i] for i in np.flatnonzero(found.person_component == c)]
         items = [responses.item_ids[k] for k in np.flatnonzero(found.item_component == c)]
         parts.append(
-            f"({c + 1}) {counted(len(persons), label)} ({listing(persons)}) with "
-            f"{counted(len(items), 'item')} ({listing(items)})"
+            f"({c + 1}) {counted(len(persons), label)} ({some(persons)}) with "
+            f"{counted(len(items), 'item')} ({some(items)})"
         )
-    more = f"; and {found.n - _NAMED_COMPONENTS} more" if found.n > _NAMED_COMPONENTS else ""
     raise DisconnectedDataError(
         f"The responses fall into {found.n} components that have no {label} and no item in common: "
-        f"{'; '.join(parts)}{more}. Across them abilities and difficulties cannot be compared.",
+        f"{some_of(parts, found.n, '; ')}. Across them abilities and difficulties cannot be compared.",
         f"Fit each component alone (responses.select), or add {label}s or items that link them.",
     )
 

@@ -10,7 +10,8 @@ from importlib.resources import files
 import numpy as np
 
 from psychoeval.errors import DataError
-from psychoeval.responses.matrix import PersonLabel, Responses
+from psychoeval.responses.ids_and_counts import PersonLabel
+from psychoeval.responses.matrix import Responses
 
 
 @dataclass(frozen=True, slots=True)

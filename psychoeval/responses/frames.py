@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from psychoeval.errors import DataError
 from psychoeval.responses.cells import CellCoder
 from psychoeval.responses.columns import check_names
+from psychoeval.wording import shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,6 +85,12 @@ def _data_frame(table: Any) -> pd.DataFrame:
     ):
         try:
             frame = pd.DataFrame(table)
+        except UnicodeEncodeError as error:  # where pandas keeps texts as Arrow's
+            raise DataError(
+                f"The text {shorten(error.object)!r} holds half a character (a lone surrogate, character "
+                f"{error.start + 1}).",
+                "It was read in the wrong encoding, or cut in a character: read it again, or write it anew.",
+            ) from None
         except ValueError as error:
             raise DataError(f"The columns do not form a table: {error}.", "Make them equally long.") from None
     else:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.responses.arrays import Missing, check_missing
-from psychoeval.responses.cells import MAX_COUNT, MISSING, CellCoder, Coding, counted, listing, shorten
+from psychoeval.responses.cells import MAX_COUNT, MISSING, CellCoder, Coding, counted
 from psychoeval.responses.columns import (
     ITEM_NAMES,
     PERSON_NAMES,
@@ -28,7 +28,16 @@ from psychoeval.responses.columns import (
     one_of,
     typed,
 )
-from psychoeval.responses.matrix import CountArray, PersonLabel, Responses, frozen, is_missing, smallest_dtype
+from psychoeval.responses.ids_and_counts import (
+    CountArray,
+    PersonLabel,
+    frozen,
+    is_missing,
+    refuse_surrogates,
+    smallest_dtype,
+)
+from psychoeval.responses.matrix import Responses
+from psychoeval.wording import shorten, some, some_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,8 +89,7 @@ def long_columns(
     lacking = [option for option, position in found.items() if position is None]
     if lacking:
         raise DataError(
-            f"{at(table)}no column has a usual name for {' and '.join(lacking)}; the columns are "
-            f"{listing(table.names)}.",
+            f"{at(table)}no column has a usual name for {' and '.join(lacking)}; the columns are {some(table.names)}.",
             f"Name {'it' if len(lacking) == 1 else 'them'}: {', '.join(f'{option}=' for option in lacking)}.",
         )
     person_at, item_at, score_at = (cast(int, position) for position in list(found.values())[:3])
@@ -130,7 +138,7 @@ def long_responses(
         notes = (f"Trials are counted from column {table.names[columns.trial]!r}.", *notes)
     unused = [table.names[j] for j in range(len(table.names)) if j not in wanted and table.names[j].strip()]
     if unused:
-        notes = (*notes, f"Columns not used: {listing(unused)}.")
+        notes = (*notes, f"Columns not used: {some(unused)}.")
 
     def covariates(what: Literal["persons", "items"], given: Any) -> pd.DataFrame | None:
         one, keys, groups = (label, ids, row_person) if what == "persons" else ("item", names, row_item)
@@ -168,7 +176,9 @@ def _factorize(table: Table, column: int, values: list[Any], what: str) -> tuple
         )
     places: dict[str, int] = {}
     rows = np.fromiter((places.setdefault(str(v), len(places)) for v in values), np.int64, len(values))
-    return rows, tuple(places)
+    ids = tuple(places)
+    refuse_surrogates(ids, what, lambda place: at(table) + table.where(int(np.argmax(rows == place))))
+    return rows, ids
 
 
 def _row_counts(
@@ -229,10 +239,9 @@ def _settle_duplicates(
         return np.sort(len(key) - 1 - last), (f'{counted(n, "repeated row")} left out (duplicates="last").',)
     starts = np.sort(first[counts > 1])
     shown = [f"{row_name(int(i))} again in {table.where(_next_row(key, int(i)))}" for i in starts[:_SHOWN]]
-    more = f"; and {len(starts) - _SHOWN} more" if len(starts) > _SHOWN else ""
     of = "pair" if trial is None else "pair and trial"
     raise DataError(
-        f"{at(table)}{counted(len(starts), of)} more than once in the table: {'; '.join(shown)}{more}.",
+        f"{at(table)}{counted(len(starts), of)} more than once in the table: {some_of(shown, len(starts), '; ')}.",
         'duplicates="trials" counts the rows as repeated trials; "first" and "last" keep one of them.',
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,60 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psychoeval.errors import DataError
+from psychoeval.responses.ids_and_counts import CountArray, PersonLabel, check_ids, frozen, smallest_dtype
 
 if TYPE_CHECKING:
     import pandas as pd
-
-CountArray = NDArray[np.unsignedinteger[Any]]
-PersonLabel = Literal["person", "system"]
-
-
-def smallest_dtype(largest: int) -> np.dtype[np.unsignedinteger[Any]]:
-    """Return the smallest unsigned integer type that holds `largest`."""
-    return np.dtype(np.min_scalar_type(largest))
-
-
-def is_missing(value: object) -> bool:
-    """Return whether `value` is None, NaN, NaT or pandas.NA; pandas is not imported for it."""
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    try:
-        return bool(value != value)
-    except (TypeError, ValueError):  # an array
-        return False
-
-
-def check_ids(
-    ids: Sequence[object], n: int, what: str, where: Callable[[int], str] = lambda i: f"position {i + 1}"
-) -> tuple[str, ...]:
-    """Return `n` ids as unique texts; `where` names the place of one for messages.
-
-    Raises
-    ------
-    DataError
-        If there are more or fewer, or one is missing, blank or repeated; with its positions.
-    """
-    if isinstance(ids, str) or len(ids) != n:
-        raise DataError(f"There are {len(ids)} {what} ids for {n} {what}s.", "Give one id each.")
-    texts: dict[str, int] = {}
-    for position, given in enumerate(ids):
-        text = str(given)
-        if not text.strip() or is_missing(given):
-            raise DataError(f"The {what} at {where(position)} has no id ({given!r}).", "Give every one a name.")
-        if text in texts:
-            shown = text if len(text) <= 60 else text[:57] + "..."
-            raise DataError(
-                f"The {what} id {shown!r} occurs more than once: at {where(texts[text])} and {where(position)}.",
-                "Make the ids unique; several responses of one pair go in a long table (Responses.from_long).",
-            )
-        texts[text] = position
-    return tuple(texts)
-
-
-def frozen(counts: NDArray[Any]) -> CountArray:
-    """Return `counts`, which nobody else holds, read-only."""
-    counts.flags.writeable = False
-    return counts
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -208,7 +158,7 @@ class Responses:
         for ids in (self.person_ids, self.item_ids):
             digest.update(f"{len(ids)};".encode())
             for text in ids:
-                content = text.encode("utf-8", "surrogatepass")
+                content = text.encode()
                 digest.update(b"%d:" % len(content) + content)
         # The smallest type is part of the data: equal counts are stored in equal types.
         digest.update(f"{self.successes.dtype.itemsize},{self.trials.dtype.itemsize};".encode())

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
 from psychoeval.irt.parameters import ItemStatus, PersonStatus
-from psychoeval.responses.cells import counted, listing
+from psychoeval.responses.cells import counted
 from psychoeval.responses.connectivity import components, coverage
-from psychoeval.responses.matrix import CountArray, Responses
+from psychoeval.responses.ids_and_counts import CountArray
+from psychoeval.responses.matrix import Responses
+from psychoeval.wording import some
 
 Severity = Literal["note", "warning"]
 
@@ -129,7 +131,7 @@ def _unusable(responses: Responses) -> list[Finding]:
     for severity, kind, chosen, noun, all_ids, what in rows:
         ids = _pick(all_ids, chosen)
         if ids:
-            findings.append(Finding(severity, kind, f"{counted(len(ids), noun)} {what}: {listing(ids)}.", ids))
+            findings.append(Finding(severity, kind, f"{counted(len(ids), noun)} {what}: {some(ids)}.", ids))
     return findings
 
 
@@ -145,7 +147,7 @@ def _duplicates(responses: Responses) -> list[Finding]:
         if repeats:
             again = tuple(ids[i] for i, _ in repeats)
             pairs = [f"{ids[i]} = {ids[first]}" for i, first in repeats]
-            sentence = f"{counted(len(again), noun)} with exactly the responses of an earlier one: {listing(pairs)}."
+            sentence = f"{counted(len(again), noun)} with exactly the responses of an earlier one: {some(pairs)}."
             findings.append(Finding("note", f"duplicate_{'items' if axis == 0 else 'persons'}", sentence, again))
     return findings
 
@@ -169,7 +171,7 @@ def _similar_ids(responses: Responses) -> list[Finding]:
             groups.setdefault(" ".join(text.casefold().split()), []).append(text)
         alike = tuple(text for group in groups.values() if len(group) > 1 for text in group)
         if alike:
-            sentence = f"{counted(len(alike), noun)} whose ids differ by case or spaces alone: {listing(alike)}."
+            sentence = f"{counted(len(alike), noun)} whose ids differ by case or spaces alone: {some(alike)}."
             findings.append(Finding("warning", "similar_ids", sentence, alike))
     return findings
 
@@ -186,7 +188,7 @@ def _overlap(responses: Responses) -> list[Finding]:
     found = coverage(responses)
     thin = _pick(responses.person_ids, (found.items_per_person > 0) & (found.linking_items < 2))
     if thin:
-        sentence = f"{counted(len(thin), label)} with fewer than 2 items that others saw too: {listing(thin)}."
+        sentence = f"{counted(len(thin), label)} with fewer than 2 items that others saw too: {some(thin)}."
         findings.append(Finding("warning", "thin_overlap", sentence, thin))
     return findings
 
@@ -211,7 +213,7 @@ def _trailing(responses: Responses) -> list[Finding]:
     ids = tuple(responses.person_ids[i] for i in flagged)
     sentence = (
         f"{counted(len(ids), responses.person_label)} whose responses end in a long run of failures, in the order of "
-        f"the items: {listing([f'{responses.person_ids[i]} (the last {runs[i]})' for i in flagged])}. Were these items "
+        f"the items: {some([f'{responses.person_ids[i]} (the last {runs[i]})' for i in flagged])}. Were these items "
         "not reached, and stored as wrong? Then make the cells missing."
     )
     return [Finding("warning", "trailing_failures", sentence, ids)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from psychoeval.errors import DataError, EngineUnavailableError, SettingsError
 from psychoeval.responses.arrays import Missing, responses_from_array
-from psychoeval.responses.cells import Coding, listing
+from psychoeval.responses.cells import Coding
 from psychoeval.responses.columns import (
     ITEM_NAMES,
     PERSON_NAMES,
@@ -21,9 +21,11 @@ from psychoeval.responses.columns import (
 )
 from psychoeval.responses.files import FileTable
 from psychoeval.responses.frames import FrameTable
+from psychoeval.responses.ids_and_counts import PersonLabel
 from psychoeval.responses.long import Duplicates, long_columns, long_responses
-from psychoeval.responses.matrix import PersonLabel, Responses
+from psychoeval.responses.matrix import Responses
 from psychoeval.responses.wide import wide_responses
+from psychoeval.wording import some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -276,7 +278,6 @@ def choose_layout(table: Table, layout: Layout, called: dict[str, str | None]) -
     if cells.n_refused:
         return "long"
     raise DataError(
-        f"{at(table)}the columns {listing(table.names)} are called as in a long table, and hold 0 and 1 as in a "
-        "wide one.",
+        f"{at(table)}the columns {some(table.names)} are called as in a long table, and hold 0 and 1 as in a wide one.",
         'Is each row one response, or one person? Give layout="long" or layout="wide".',
     )

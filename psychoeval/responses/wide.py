@@ -9,7 +9,7 @@ import numpy as np
 
 from psychoeval.errors import DataError
 from psychoeval.responses.arrays import Missing, check_missing, check_trials, finish_counts, is_single
-from psychoeval.responses.cells import MAX_COUNT, MISSING, CellCoder, Coding, as_number, listing, shorten
+from psychoeval.responses.cells import MAX_COUNT, MISSING, CellCoder, Coding, as_number
 from psychoeval.responses.columns import (
     PERSON_NAMES,
     Table,
@@ -21,7 +21,9 @@ from psychoeval.responses.columns import (
     typed,
 )
 from psychoeval.responses.frames import FrameTable
-from psychoeval.responses.matrix import CountArray, PersonLabel, Responses, check_ids, smallest_dtype
+from psychoeval.responses.ids_and_counts import CountArray, PersonLabel, check_ids, smallest_dtype
+from psychoeval.responses.matrix import Responses
+from psychoeval.wording import shorten, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,7 +144,7 @@ def trials_like(trials: Any, ids: tuple[str, ...], names: tuple[str, ...], label
 def _order(wanted: tuple[str, ...], given: tuple[str, ...], what: str) -> list[int]:
     lacking, foreign = sorted(set(wanted) - set(given)), sorted(set(given) - set(wanted))
     if lacking or foreign:
-        told = f"lacks {what}s {listing(lacking)}" if lacking else f"has {what}s {listing(foreign)} too many"
+        told = f"lacks {what}s {some(lacking)}" if lacking else f"has {what}s {some(foreign)} too many"
         raise DataError(f"The table of trials {told}.", "It must have the persons and items of the successes.")
     position = {text: i for i, text in enumerate(given)}
     return [position[text] for text in wanted]

@@ -310,3 +310,41 @@ def test_covariates_by_position_only_where_there_are_no_ids() -> None:
         Responses.from_array([[1], [0]], person_ids=["A", "B"], persons=table)
     with pytest.raises(DataError, match="3 rows for 2"):
         Responses.from_array([[1], [0]], persons=pd.DataFrame({"org": [1, 2, 3]}))
+
+
+@pytest.mark.parametrize(
+    ("ids", "told"), [(["A", "B\udc80"], r"'B\udc80' at position 2"), (["\ud83d", "B"], "position 1")]
+)
+def test_ids_with_half_a_character_are_refused_by_position(ids: list[str], told: str) -> None:
+    good = Responses.from_array([[1, 0], [0, 1]])
+    with pytest.raises(DataError, match=r"The person id .* holds half a character") as caught:
+        Responses.from_array([[1, 0], [0, 1]], person_ids=ids)
+    assert told in str(caught.value)
+    str(caught.value).encode()
+    with pytest.raises(DataError, match=r"The item id .* holds half a character") as caught:
+        Responses.from_array([[1, 0], [0, 1]], item_ids=ids)
+    assert told in str(caught.value)
+    with pytest.raises(DataError, match=r"The person id .* holds half a character"):
+        Responses(good.successes, good.trials, tuple(ids), good.item_ids)
+
+
+def test_whole_characters_beyond_the_first_plane_are_taken() -> None:
+    assert Responses.from_array([[1, 0]], person_ids=["日本語 \U0001f680"]).person_ids == ("日本語 🚀",)
+
+
+def test_half_a_character_in_a_table_is_refused_by_row() -> None:
+    odd = pd.Series(["A", "A", "B\udc80"], dtype=object)
+    wide = pd.DataFrame({"q1": [1, 0, 1]}).assign(person=odd)
+    with pytest.raises(DataError, match=r"The person id 'A' occurs more than once"):
+        Responses.from_wide(wide)
+    wide["person"] = pd.Series(["C", "A", "B\udc80"], dtype=object)
+    with pytest.raises(DataError, match=r"The person id .* at row 3 holds half a character"):
+        Responses.from_wide(wide)
+    long = pd.DataFrame({"item": ["q1", "q2", "q1"], "score": [1, 0, 1]}).assign(person=odd)
+    with pytest.raises(DataError, match=r"The person id .* at row 3 holds half a character"):
+        Responses.from_long(long)
+
+
+def test_half_a_character_in_columns_is_refused_whatever_pandas_keeps() -> None:
+    with pytest.raises(DataError, match=r"B.udc80' .*holds half a character"):
+        Responses.from_wide({"person": ["A", "B\udc80"], "q1": [1, 0]})

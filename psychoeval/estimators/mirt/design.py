@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from psychoeval.errors import DataError, ModelError
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import ItemStatus, PersonStatus
-from psychoeval.responses.matrix import CountArray, Responses
+from psychoeval.responses.ids_and_counts import CountArray
+from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import item_status, person_status
 
 FloatArray = NDArray[np.float64]

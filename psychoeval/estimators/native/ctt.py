@@ -30,15 +30,13 @@ from psychoeval.responses.screening import item_status, person_status
 from psychoeval.results.convergence import Convergence
 from psychoeval.results.fit_result import FitResult, ItemStatistics
 from psychoeval.results.provenance import Provenance
+from psychoeval.wording import some
 
 MissingRule = Literal["auto", "listwise", "available"]
 Counts = tuple[CountArray, CountArray]
 
 #: "auto" goes by complete persons where at least this share of the persons with responses is complete.
 LISTWISE_SHARE = 0.5
-
-#: Item ids written out in a note.
-NAMED_ITEMS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,11 +190,6 @@ def _item_statistics(responses: Responses, used: BoolArray, source: Counts) -> I
     )
 
 
-def _names(ids: list[str]) -> str:
-    shown = ", ".join(repr(i) for i in ids[:NAMED_ITEMS])
-    return shown if len(ids) <= NAMED_ITEMS else f"{shown} and {len(ids) - NAMED_ITEMS} more"
-
-
 def _alpha_notes(reliability: Reliability, items: ItemStatistics, rule: str) -> tuple[str, ...]:
     notes: list[str] = []
     if np.isnan(reliability.alpha):
@@ -206,7 +199,7 @@ def _alpha_notes(reliability: Reliability, items: ItemStatistics, rule: str) -> 
         notes.append(
             f"Alpha is negative ({reliability.alpha:.4g}) because the items' average covariance is "
             f"{reliability.mean_covariance:.4g} < 0: they do not measure one thing in one direction. Items against "
-            f"the rest: {_names(backward)}; check their keys."
+            f"the rest: {some(backward)}; check their keys."
         )
     if rule == "available" and reliability.pairs_left_out:
         notes.append(
@@ -239,5 +232,5 @@ def _item_notes(items: ItemStatistics) -> tuple[str, ...]:
         return ()
     return (
         f"No item-rest correlation where the scores, or the scores on the rest, do not vary: {len(undefined)} of "
-        f"{len(items.item_ids)} items ({_names(undefined)}). They count in every other figure.",
+        f"{len(items.item_ids)} items ({some(undefined)}). They count in every other figure.",
     )
