@@ -36,7 +36,6 @@ STATUS_WORDS: Final[dict[ConvergenceStatus, str]] = {
     "sampled": "sampled",
     "imported": "imported, not judged",
     "iteration_limit": "stopped at the iteration limit",
-    "time_limit": "stopped at the time limit",
     "failed_check": "failed a check",
 }
 
