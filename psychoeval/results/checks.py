@@ -11,7 +11,7 @@ from psychoeval.irt.parameters import ItemParameters
 from psychoeval.irt.quadrature import Grid, Posterior, marginal_posterior, posterior_grid
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import LatentDistribution
-from psychoeval.results.grid_checks import judge_grid, judge_scale
+from psychoeval.results.grid_checks import judge_grid, judge_scale, judge_unit
 from psychoeval.results.item_checks import judge_guessing, judge_items, judge_start
 from psychoeval.results.judgement import Judgement
 
@@ -97,6 +97,7 @@ def judge_marginal_fit(
         + judge_start(items, start_slopes, start_intercepts)
         + _judge_reported(reported_log_likelihood, simulated, own, people, items.n_items)
         + judge_scale(own, fine, latent, simulated, judge=scale_applies)
+        + (judge_unit(fine, latent) if penalised else Judgement())
         + judge_grid(own, fine, grid, fine_grid, simulated, people)
     )
 

@@ -20,6 +20,8 @@ SCALE_FAILURE: Final = 0.01
 SCALE_WARNING: Final = 0.003
 #: A stochastic fit is allowed half a standard error of the latent SD, about 1 / sqrt(2 N), before it is warned about.
 SCALE_STANDARD_ERRORS: Final = 0.5
+#: Under priors on the items: spread of the abilities off by a tenth, or their mean by a tenth of the latent SD.
+UNIT_WARNING: Final = 0.1
 #: A person's mean is off by a tenth of a posterior SD, or the posterior SD by a tenth: intervals begin to mislead.
 PERSON_OFF: Final = 0.1
 #: Share of persons off that makes it a failure of the fit and not a remark on some persons.
@@ -59,6 +61,19 @@ def judge_scale(
     if off > SCALE_FAILURE and not simulated:
         return Judgement((sentence,), details=details)
     return Judgement(warnings=(sentence,), details=details)
+
+
+def judge_unit(fine: Posterior, latent: LatentDistribution) -> Judgement:
+    """Warn where priors on the items, and not the data, set origin and unit of the abilities."""
+    spread, center = _scale(fine, latent), float(fine.mean.mean())
+    if abs(spread - 1.0) <= UNIT_WARNING and abs(center - latent.mean) <= UNIT_WARNING * latent.sd:
+        return Judgement()
+    sentence = (
+        f"The abilities spread {spread:.2f} times as widely as the fit assumes, around {center:.2f}: the priors on the "
+        "items, and not the data, set the unit and the origin of this scale. Ranks are not affected; compare slopes "
+        "and abilities with other fits only after alignment."
+    )
+    return Judgement(warnings=(sentence,))
 
 
 def judge_grid(own: Posterior, fine: Posterior, grid: Grid, fine_grid: Grid, simulated: bool, people: str) -> Judgement:

@@ -213,6 +213,16 @@ def test_a_fit_with_priors_is_not_judged_by_its_scale():
     assert found.details["scale_fine_grid"] == pytest.approx(1.05, abs=0.01)
 
 
+def test_priors_that_set_the_unit_are_said_to():
+    responses, items = _simulated(500, 200)
+    halved = dataclasses.replace(items, discrimination=items.discrimination / 2)
+    found = _judge(responses, halved, penalised=True)
+    assert found.failures == ()
+    (sentence,) = [w for w in found.warnings if "times as widely" in w]
+    assert "Ranks are not affected" in sentence
+    assert found.details["scale_fine_grid"] == pytest.approx(2.0, abs=0.1)
+
+
 def test_a_stochastic_fit_is_only_warned_about_its_scale():
     responses, items = _simulated(500, 200)
     shrunk = dataclasses.replace(items, discrimination=items.discrimination / 1.05)
