@@ -220,7 +220,8 @@ def test_priors_that_set_the_unit_are_said_to():
     assert found.failures == ()
     (sentence,) = [w for w in found.warnings if "times as widely" in w]
     assert "Ranks are not affected" in sentence
-    assert found.details["scale_fine_grid"] == pytest.approx(2.0, abs=0.1)
+    # Not 2: the latent law draws the posteriors back.
+    assert 1.5 < found.details["scale_fine_grid"] < 2.0
 
 
 def test_a_stochastic_fit_is_only_warned_about_its_scale():
