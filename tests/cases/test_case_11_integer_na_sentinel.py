@@ -38,7 +38,7 @@ def test_after_repair_the_counts_are_right(tmp_path: Path) -> None:
     assert responses.n_observed == 22
     assert responses.trials.sum(axis=0).tolist() == [6, 5, 5, 6]
     means = responses.successes.sum(axis=0) / responses.trials.sum(axis=0)
-    # q2 is 0 0 . 1 1 0, q3 is . 1 1 0 1 0.
+    # q2 is 0 0 . 1 1 0, q3 is . 1 1 0 1 0. A printed mean of .6 for q2 (3/5) is wrong; the file has 2/5.
     np.testing.assert_allclose(means, [3 / 6, 2 / 5, 3 / 5, 4 / 6], atol=1e-12)
     coded = read_table(FILE, coding={-2147483648: None})
     assert coded.sha256 == responses.sha256

@@ -19,14 +19,19 @@ DATA = Path(__file__).parent / "data" / "39"
 EXPECTED = json.loads((DATA / "expected.json").read_text())
 
 
+#: Three of the reference's ten seeds, the worst (8) among them. That a seed repeats itself is in the contract tests.
+SEEDS = (2, 6, 8)
+
+
 @pytest.fixture(scope="module")
 def em() -> FitResult:
-    return fit(read_table(DATA / "responses.csv"), "mirt-em", model="2PL")
+    return fit(read_table(DATA / "responses.csv"), "mirt-em", model="2PL", tolerance=1e-8)
 
 
 @pytest.fixture(scope="module")
-def mhrm() -> FitResult:
-    return fit(read_table(DATA / "responses.csv"), "mirt-mhrm", model="2PL", seed=8)
+def mhrm() -> dict[int, FitResult]:
+    responses = read_table(DATA / "responses.csv")
+    return {s: fit(responses, "mirt-mhrm", model="2PL", seed=s, standard_errors="none") for s in SEEDS}
 
 
 def test_em_against_em(em: FitResult) -> None:
@@ -34,15 +39,17 @@ def test_em_against_em(em: FitResult) -> None:
     assert items is not None
     errors = items.standard_errors
     assert errors is not None
-    assert items.discrimination == pytest.approx(EXPECTED["a"], abs=3e-3)
-    assert items.intercept == pytest.approx(EXPECTED["d"], abs=3e-3)
-    assert errors["discrimination"] == pytest.approx(EXPECTED["se_a"], abs=1e-3)
-    assert errors["intercept"] == pytest.approx(EXPECTED["se_d"], abs=1e-3)
-    assert em.log_likelihood == pytest.approx(EXPECTED["log_likelihood"], abs=1e-3)
+    # Five decimals are printed, of the errors four; as much again for another BLAS.
+    assert items.discrimination == pytest.approx(EXPECTED["a"], abs=1e-5)
+    assert items.intercept == pytest.approx(EXPECTED["d"], abs=1e-5)
+    assert errors["discrimination"] == pytest.approx(EXPECTED["se_a"], abs=1e-4)
+    assert errors["intercept"] == pytest.approx(EXPECTED["se_d"], abs=1e-4)
+    assert em.log_likelihood == pytest.approx(EXPECTED["log_likelihood"], abs=1e-6)
 
 
-def test_mhrm_is_within_half_a_standard_error(em: FitResult, mhrm: FitResult) -> None:
-    one, other = em.item_parameters, mhrm.item_parameters
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mhrm_is_within_half_a_standard_error(em: FitResult, mhrm: dict[int, FitResult], seed: int) -> None:
+    one, other = em.item_parameters, mhrm[seed].item_parameters
     assert one is not None
     assert other is not None
     off = np.concatenate(
@@ -51,22 +58,39 @@ def test_mhrm_is_within_half_a_standard_error(em: FitResult, mhrm: FitResult) ->
             np.abs(other.intercept - one.intercept) / EXPECTED["se_d"],
         ]
     )
+    # The worst of the reference's ten seeds is .36 standard errors off.
     assert off.max() < 0.5
     assert off.mean() < 0.2
     assert off.max() > 1e-3  # it is another estimate, not EM's under another name
-    assert em.abilities is not None
-    assert mhrm.abilities is not None
-    assert np.corrcoef(em.abilities.estimate, mhrm.abilities.estimate)[0, 1] > 0.9999
 
 
-def test_the_simulated_log_likelihood_has_its_error(em: FitResult, mhrm: FitResult) -> None:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_its_abilities_are_those_of_em(em: FitResult, mhrm: dict[int, FitResult], seed: int) -> None:
+    one, other = em.abilities, mhrm[seed].abilities
+    assert one is not None
+    assert one.standard_error is not None
+    assert other is not None
+    off = np.abs(other.estimate - one.estimate)
+    # The worst of the reference's ten seeds is seed 8, with .0405 and a correlation of .99991: less than a tenth of the
+    # smallest standard error. It is repeated to all digits; the rest is room for another BLAS.
+    assert off.max() <= EXPECTED["mhrm_worst_eap"] + 1e-4
+    assert off.max() < 0.1 * one.standard_error.min()
+    assert np.corrcoef(one.estimate, other.estimate)[0, 1] > EXPECTED["mhrm_worst_correlation"] - 1e-5
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_simulated_log_likelihood_has_its_error(em: FitResult, mhrm: dict[int, FitResult], seed: int) -> None:
+    found = mhrm[seed]
     assert (em.log_likelihood_kind, em.log_likelihood_error) == ("marginal", None)
-    assert mhrm.log_likelihood_kind == "simulated"
-    assert mhrm.log_likelihood_error is not None
-    assert 0 < mhrm.log_likelihood_error < 0.5
-    assert mhrm.aic is None
-    assert mhrm.log_likelihood == pytest.approx(EXPECTED["log_likelihood"], abs=1.0)
-    assert mhrm.provenance.seed == 8
+    assert found.log_likelihood_kind == "simulated"
+    assert found.log_likelihood is not None
+    assert found.log_likelihood_error is not None
+    assert 0 < found.log_likelihood_error < 0.5
+    assert found.aic is None
+    # Up to .497 over the reference's ten seeds. mirt states an error of .02, which is too small: with seed 8 the value
+    # is .26 below the exact one at the same parameters. Hence the bound is the spread over seeds.
+    assert abs(found.log_likelihood - EXPECTED["log_likelihood"]) <= EXPECTED["mhrm_worst_log_likelihood"] + 1e-3
+    assert found.provenance.seed == seed
 
 
 def test_an_error_type_of_another_method_is_refused_not_replaced() -> None:
