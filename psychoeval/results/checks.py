@@ -84,7 +84,7 @@ def judge_marginal_fit(
     fine_grid, fine = posterior_grid(*data, *parameters, mean=latent.mean, sd=latent.sd)
     simulated = log_likelihood_kind == "simulated"
     people = f"{responses.person_label}s"
-    found = judge_items(items, people)
+    found = judge_items(items, people, penalised=penalised)
     # Where the engine left persons out (underflow) or items run away, a wrong scale has that cause, not its own.
     scale_applies = (
         not penalised

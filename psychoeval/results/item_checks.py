@@ -24,7 +24,7 @@ GUESSING_ZERO: Final = 1e-3
 GUESSING_ERROR: Final = 0.1
 
 
-def judge_items(items: ItemParameters, people: str) -> Judgement:
+def judge_items(items: ItemParameters, people: str, *, penalised: bool = False) -> Judgement:
     """Judge slopes and intercepts by their size."""
     a, d = np.abs(items.discrimination), np.abs(items.intercept)
     n = int(items.estimated.sum())
@@ -48,7 +48,11 @@ def judge_items(items: ItemParameters, people: str) -> Judgement:
     if steep.any():
         warnings.append(
             f"{int(steep.sum())} of {n} items have slopes above {STEEP_SLOPE:g}: {_named(items, steep, by=a)}. "
-            f"Such slopes usually come from too few {people}; priors on the items (priors='weak') hold them."
+            + (
+                "Only the priors keep them finite: their values are the priors' doing as much as the data's."
+                if penalised
+                else f"Such slopes usually come from too few {people}; priors on the items (priors='weak') hold them."
+            )
         )
     flat = a < UNSTABLE_SLOPE
     if n and flat.sum() == n:

@@ -213,6 +213,15 @@ def test_a_fit_with_priors_is_not_judged_by_its_scale():
     assert found.details["scale_fine_grid"] == pytest.approx(1.05, abs=0.01)
 
 
+@pytest.mark.parametrize(("penalised", "words"), [(True, "Only the priors"), (False, "priors='weak'")])
+def test_the_remedy_for_a_steep_slope_is_not_what_was_done_already(penalised, words):
+    responses, items = _simulated(500, 200)
+    slopes = items.discrimination.copy()
+    slopes[0] = 6.0
+    found = _judge(responses, dataclasses.replace(items, discrimination=slopes), penalised=penalised)
+    assert any("slopes above 4" in w and words in w for w in found.warnings)
+
+
 def test_priors_that_set_the_unit_are_said_to():
     responses, items = _simulated(500, 200)
     halved = dataclasses.replace(items, discrimination=items.discrimination / 2)
