@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from psychoeval.agreement.thresholds import PairKind
+from psychoeval.agreement.thresholds import SIMULATED_KINDS, PairKind
 from psychoeval.irt.models import ItemModel
 from psychoeval.results.fit_result import FitResult
 
@@ -44,7 +44,7 @@ def relate(first: FitResult, second: FitResult) -> Relation:
     if _other_data(first, second):
         differences["data"] = "fitted to different data"
     kind = _kind(first, second)
-    if "priors" in differences and kind in ("same likelihood", "simulated"):
+    if "priors" in differences and kind in ("same likelihood", *SIMULATED_KINDS):
         kind = "objective"
     return Relation(kind, differences, "model" not in differences, _other_scoring(first, second))
 
@@ -75,6 +75,8 @@ def _kind(first: FitResult, second: FitResult) -> PairKind:
     for family in of_any:
         if family in families:
             return family
+    if families == {"simulated"}:
+        return "both simulated"
     if families <= {"marginal", "simulated"}:
         return "simulated" if "simulated" in families else "same likelihood"
     # Stochastic optima of a bound differ from run to run.

@@ -18,6 +18,7 @@ from psychoeval.agreement.thresholds import (
     NUMERICAL_ITEM,
     NUMERICAL_PROPORTION,
     RANKS,
+    SIMULATED_KINDS,
     Limits,
     Threshold,
 )
@@ -36,6 +37,8 @@ NOUNS: Final = {
 }
 #: Below it a difference is the rounding of an alignment.
 _ROUNDING: Final = 1e-9
+#: What a simulated fit outside its limits calls for.
+_OTHER_SEEDS: Final = "A simulated fit is random: fit again with other seeds, and only what stays is a finding. "
 #: Terms that decide; the difficulty is derived from two of them, and bad where the slope is near 0.
 DECIDING: Final = ("discrimination", "intercept", "guessing", "ability")
 
@@ -80,9 +83,11 @@ def _statistical(term: TermComparison, limits: Limits) -> tuple[Level, str]:
     found = term.aligned
     bounds: list[tuple[bool, str]] = []
     if found.mean_in_errors is not None and found.largest_in_errors is not None and found.n_in_errors == found.n:
-        if not found.common:  # the average is over parameters, and this is one
+        if found.common:  # one parameter, so no average over parameters
+            bounds.append(_bound(found.largest_in_errors, limits.unit, "{:g} SE"))
+        else:
             bounds.append(_bound(found.mean_in_errors, limits.mean, "mean {:g} SE"))
-        bounds.append(_bound(found.largest_in_errors, limits.largest, "largest {:g} SE"))
+            bounds.append(_bound(found.largest_in_errors, limits.largest, "largest {:g} SE"))
     else:
         bounds.append((found.rmsd <= NO_ERRORS.value * found.spread, f"RMSD {NO_ERRORS.value:g} SD, without errors"))
     if limits.correlation is not None and term.term in ("intercept", "ability") and found.correlation is not None:
@@ -174,6 +179,8 @@ def decide(evidence: Evidence) -> tuple[str, str]:
     if ranks_may_do and _ranks_agree(evidence) and not evidence.contradicted:
         return "agree up to ranks", words + _rank_words(evidence)
     verdict = "not comparable" if relation.differences else "disagree"
+    if verdict == "disagree" and relation.kind in SIMULATED_KINDS:
+        words += _OTHER_SEEDS
     return verdict, words + _rank_words(evidence)
 
 
@@ -205,9 +212,13 @@ def _alignment_words(evidence: Evidence) -> str:
             "imported table are an open convention. "
         )
     over = "; ".join(f.words for f in evidence.before if f.level == "none")
+    if evidence.relation.kind in SIMULATED_KINDS:
+        why = f"more than the seeds on record differ by. {_OTHER_SEEDS}"
+    else:
+        why = "which nothing but the values implies: that is a finding. "
     return (
         f"As their models identify them they differ ({over}). They agree only after a further {evidence.aligned} of "
-        f"the second ({law}), which nothing but the values implies: that is a finding. "
+        f"the second ({law}), {why}"
     )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from psychoeval.agreement.thresholds import SIMULATED_UNIT
 from psychoeval.estimators.mirt.estimator import MirtEM, MirtMHRM
 from psychoeval.irt.models import ItemModel
 from tests.gates import needs
@@ -119,3 +120,16 @@ def test_mhrm_with_a_common_slope_is_near_em_on_average():
     difference = np.mean([_in_standard_errors(found, expected) for found in fits], axis=0)
     assert np.abs(difference).max() < tolerances.MHRM_LARGEST
     assert np.abs(difference).mean() < tolerances.MHRM_MEAN
+
+
+@pytest.mark.parametrize("name", ["lsat6", "lsat7"])
+def test_mhrms_latent_sd_is_near_ems_on_average(name):
+    # The slope of a Rasch model is fixed, so the comparison of free item parameters does not see its unit.
+    expected = reference(f"mirt_{name}")["rasch"]
+    sd = np.sqrt(expected["variance"])
+    error = expected["variance_se"] / (2 * sd)
+    fits = [MirtMHRM(seed=seed).fit(data(name), _model("Rasch")) for seed in (1, 2, 3)]
+    found = np.array([f.latent_distribution.sd for f in fits])
+    assert np.ptp(found) > 0  # the seed reaches mirt
+    assert abs(found.mean() - sd) / error < tolerances.MHRM_LARGEST
+    assert (np.abs(found - sd) / error).max() < SIMULATED_UNIT.value

@@ -159,26 +159,32 @@ def test_a_guessing_fixed_or_free_is_a_different_model() -> None:
     assert found.term("guessing") is not None
 
 
-def test_simulated_against_exact_is_held_to_half_a_standard_error() -> None:
-    away = np.where(np.arange(J) == 3, 1.0, 0.1 * np.where(np.arange(J) % 2, 1, -1))  # no common direction
-    for size, verdict in ((0.049, "agree"), (0.051, "disagree")):
-        simulated = replace(
-            with_items(made("mirt-mhrm"), d=lambda d, s=size: d + s * away), log_likelihood_kind="simulated"
-        )
-        assert pair(made(), simulated).verdict == verdict
-    for size, verdict in ((0.019, "agree"), (0.021, "disagree")):  # 0.2 of .1 on average
-        signs = size * np.where(np.arange(J) % 2, 1, -1)
-        simulated = replace(with_items(made("mirt-mhrm"), d=lambda d, s=signs: d + s), log_likelihood_kind="simulated")
-        assert pair(made(), simulated).verdict == verdict
+def simulated(away: np.ndarray) -> FitResult:
+    return replace(with_items(made("mirt-mhrm"), d=lambda d: d + away), log_likelihood_kind="simulated")
 
 
-def test_one_common_slope_is_one_parameter_and_no_average() -> None:
+@pytest.mark.parametrize(("both", "mean", "largest"), [(False, 0.32, 0.64), (True, 0.45, 0.91)])
+def test_simulated_fits_are_held_to_the_error_of_their_seeds(both: bool, mean: float, largest: float) -> None:
+    first = simulated(np.zeros(J)) if both else made()
+    signs = np.where(np.arange(J) % 2, 1, -1)
+    one_item = np.where(np.arange(J) == 3, 1.0, 0.1 * signs)  # no common direction
+    for size, verdict in ((0.99, "agree"), (1.01, "disagree")):  # a standard error is .1
+        found = pair(first, simulated(0.1 * size * largest * one_item))
+        assert (found.kind, found.verdict) == ("both simulated" if both else "simulated", verdict)
+        found = pair(first, simulated(0.1 * size * mean * signs))
+        assert found.verdict == verdict
+        assert ("fit again with other seeds" in found.reason) == (verdict == "disagree")
+
+
+@pytest.mark.parametrize(("slope", "verdict"), [(1.109, "agree"), (1.111, "agree up to scale")])
+def test_one_common_slope_is_one_parameter_and_no_average(slope: float, verdict: str) -> None:
     model = ItemModel("1PL")
-    one = with_items(made(model=model), a=lambda a: np.ones(J))
-    two = replace(
-        with_items(made("mirt-mhrm", model=model), a=lambda a: np.full(J, 1.04)), log_likelihood_kind="simulated"
-    )
-    assert pair(one, two).verdict == "agree"  # .4 SE
+    one = with_items(made(model=model, ability_error=1.0), a=lambda a: np.ones(J))
+    two = with_items(made("mirt-mhrm", model=model, ability_error=1.0), a=lambda a: np.full(J, slope))
+    two = with_theta(replace(two, log_likelihood_kind="simulated"), lambda t: t / slope)
+    found = pair(one, two)
+    assert found.verdict == verdict  # 1.1 SE
+    assert "that is a finding" not in found.reason
 
 
 def test_joint_and_marginal_maximize_different_functions() -> None:
