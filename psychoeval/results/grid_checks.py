@@ -135,14 +135,14 @@ def _grid_remarks(own: Posterior, fine: Posterior, grid: Grid, people: str, *, h
     coarse = int((fine.sd < grid.step).sum())
     if coarse:
         remarks.append(
-            f"The engine's abilities are {grid.step:.2g} logits apart, more than the uncertainty about {coarse} "
-            f"of {len(fine.sd)} {people} (as small as {fine.sd.min():.2g})."
+            f"The engine computes on a grid of abilities {grid.step:.2g} logits apart, wider than the posterior SD of "
+            f"{coarse} of {len(fine.sd)} {people} (as small as {fine.sd.min():.2g})."
             + (" A finer computation gives the same answer here." if harmless else "")
         )
     edge = int((own.edge_mass > EDGE_WARNING).sum())
     if edge:
         remarks.append(
-            f"{edge} of {len(fine.sd)} {people} at the edge of the abilities that the engine considers "
+            f"{edge} of {len(fine.sd)} {people} lie at the edge of the abilities that the engine considers "
             f"({grid.nodes[0]:.3g} to {grid.nodes[-1]:.3g}): what lies beyond is cut off, and the uncertainty looks "
             "smaller than it is."
         )

@@ -278,7 +278,7 @@ def test_one_person_at_the_edge_is_a_warning_and_not_a_failure():
     items = ItemParameters.from_slope_intercept(responses.item_ids, 1.0, d)
     found = _judge(responses, items, sd=2.1, penalised=True)
     assert found.failures == ()
-    assert any(w.startswith("1 of 35 systems at the edge") for w in found.warnings)
+    assert any(w.startswith("1 of 35 systems lie at the edge") for w in found.warnings)
     assert any("For 1 of 35 systems" in w and "quadrature_limit" in w for w in found.warnings)
     assert found.details["smallest_sd_ratio"] < 0.9
 
