@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from typing import Any
 
@@ -13,6 +12,7 @@ from psychoeval.estimators.mirt.estimator import MirtEM, MirtMHRM
 from psychoeval.estimators.mirt.script import _name, _r
 from psychoeval.irt.models import ItemModel, Normal, Priors
 from psychoeval.responses.matrix import Responses
+from tests.gates import needs
 
 HOSTILE = ['q"); system("touch pwned', "new\nline", "back\\slash'", "x" * 10_000, "émoji 😀"]
 
@@ -95,7 +95,7 @@ def test_numpy_settings_make_a_script_that_names_no_numpy() -> None:
     assert "np." not in script
 
 
-@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+@needs("r")
 def test_r_reads_every_script_literal() -> None:
     text = "\u00e9 \U0001f600 \\ud83d \n\t\" '"
     code = f"x <- {_r({'if': text, 'v': [np.float64(1e-5), np.inf]})}; cat(utf8ToInt(x$`if`)); cat('|', x$v)"
