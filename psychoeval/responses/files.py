@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,26 +124,30 @@ class FileTable:
                 ) from None
             yield start, row
 
-    def _text(self) -> Iterator[str]:
-        for number, raw in enumerate(self._raw(), 1):
-            if b"\0" in raw:
-                raise DataError(
-                    f"{self.place}, line {number} holds a NUL byte: this is not a text file.",
-                    "Save it as CSV in UTF-8.",
-                )
-            try:
-                text = raw.decode(self._encoding if number == 1 else self._encoding.removesuffix("-sig"))
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    f"{self.place}, line {number} is not {error.encoding} (byte {error.start + 1} is "
-                    f"0x{raw[error.start]:02x}).",
-                    'Save the file as UTF-8, or say what it is, with encoding="latin-1" for example.',
-                ) from None
-            except LookupError:
-                raise DataError(f"The encoding {self._encoding!r} is unknown.", 'Give for example "utf-8".') from None
-            yield text
+    def _text(self) -> Generator[str, None, None]:
+        # Closed at once: an error keeps this frame, and with it the file, alive.
+        with contextlib.closing(self._raw()) as raws:
+            for number, raw in enumerate(raws, 1):
+                if b"\0" in raw:
+                    raise DataError(
+                        f"{self.place}, line {number} holds a NUL byte: this is not a text file.",
+                        "Save it as CSV in UTF-8.",
+                    )
+                try:
+                    text = raw.decode(self._encoding if number == 1 else self._encoding.removesuffix("-sig"))
+                except UnicodeDecodeError as error:
+                    raise DataError(
+                        f"{self.place}, line {number} is not {error.encoding} (byte {error.start + 1} is "
+                        f"0x{raw[error.start]:02x}).",
+                        'Save the file as UTF-8, or say what it is, with encoding="latin-1" for example.',
+                    ) from None
+                except LookupError:
+                    raise DataError(
+                        f"The encoding {self._encoding!r} is unknown.", 'Give for example "utf-8".'
+                    ) from None
+                yield text
 
-    def _raw(self) -> Iterator[bytes]:
+    def _raw(self) -> Generator[bytes, None, None]:
         opener = gzip.open if self.path.suffix.lower() == ".gz" else open
         try:
             with opener(self.path, "rb") as file:
@@ -161,6 +166,7 @@ class FileTable:
                 raise DataError(f"{self.place} is {kind}, not text in UTF-8.", "Save it as CSV in UTF-8.")
 
     def _guess_delimiter(self) -> str:
-        header = next(self._text(), "")
+        with contextlib.closing(self._text()) as lines:
+            header = next(lines, "")
         outside = "".join(header.split('"')[::2])
         return max((",", ";", "\t"), key=outside.count)
