@@ -69,7 +69,7 @@ def modeled(responses: Responses, *, constant_items: bool) -> Modeled:
     if not kept.any():
         raise DataError(
             f"None of the {len(items)} items can be estimated: all are constant or were never run.",
-            "Look at the data (psychoeval check), or hold the items by priors (priors='weak').",
+            "Look at the data, or hold the items by priors (priors='weak').",
         )
     seen = np.asarray(responses.trials[:, kept].any(axis=1)) if not kept.all() else responses.trials.any(axis=1)
     part = responses
