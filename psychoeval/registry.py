@@ -72,6 +72,11 @@ REGISTRY: Final[dict[str, Entry]] = {
         _IRT, "published", "none",
         "joint maximum a posteriori of abilities and items (penalised joint likelihood)",
     ),
+    "cml": Entry(
+        "psychoeval.estimators.native.cml:CML", "numpy", ("Rasch",), ("binary", "counts"),
+        _IRT, "none", "frequentist",
+        "conditional maximum likelihood given raw scores: Rasch difficulties without a law of the abilities",
+    ),
     "mirt-em": Entry(
         "psychoeval.estimators.mirt.estimator:MirtEM", "r", ("Rasch", "1PL", "2PL", "3PL"), ("binary", "counts"),
         _IRT, "none", "posterior-average",

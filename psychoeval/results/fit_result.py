@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FloatArray = NDArray[np.float64]
-LikelihoodKind = Literal["marginal", "joint", "simulated", "item_marginal", "elbo"]
+LikelihoodKind = Literal["marginal", "joint", "simulated", "item_marginal", "conditional", "elbo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class FitResult:
     log_likelihood : float, optional
         Without the binomial constant.
     log_likelihood_kind : str, optional
-        ``marginal``, ``joint``, ``simulated``, ``item_marginal`` or ``elbo``. Kinds never compare.
+        ``marginal``, ``joint``, ``simulated``, ``item_marginal``, ``conditional`` or ``elbo``. Kinds never compare.
     log_likelihood_error : float, optional
         Monte Carlo standard error of a simulated one.
     n_parameters : int, optional
