@@ -29,12 +29,14 @@ class Entry:
         Kinds of data: ``binary``, ``counts``.
     provides : frozenset of str
         Of ``item_parameters``, ``item_statistics``, ``abilities``, ``standard_errors``, ``log_likelihood``, ``draws``.
-    default_priors : {"none", "weak", "published"}
+    default_priors : {"none", "weak", "hierarchical", "published"}
         The priors taken when the user names none.
     coverage_target : str
         What its intervals promise: ``posterior-average``, ``frequentist`` or ``none``.
     summary : str
         One line for ``psychoeval estimators``.
+    estimates_prior_means : bool
+        Whether it takes priors whose means are estimated (``priors="hierarchical"``).
     """
 
     target: str
@@ -42,9 +44,10 @@ class Entry:
     models: tuple[str, ...]
     accepts: tuple[str, ...]
     provides: frozenset[str]
-    default_priors: Literal["none", "weak", "published"]
+    default_priors: Literal["none", "weak", "hierarchical", "published"]
     coverage_target: Target
     summary: str
+    estimates_prior_means: bool = False
 
 
 _SCORES = frozenset({"abilities", "standard_errors"})
@@ -76,6 +79,12 @@ REGISTRY: Final[dict[str, Entry]] = {
         "psychoeval.estimators.native.cml:CML", "numpy", ("Rasch",), ("binary", "counts"),
         _IRT, "none", "frequentist",
         "conditional maximum likelihood given raw scores: Rasch difficulties without a law of the abilities",
+    ),
+    "mml": Entry(
+        "psychoeval.estimators.native.mml:MML", "numpy", ("Rasch", "1PL", "2PL", "3PL"), ("binary", "counts"),
+        _IRT, "hierarchical", "posterior-average",
+        "marginal maximum likelihood (EM), on a grid that follows the posteriors; thousands of items in seconds",
+        estimates_prior_means=True,
     ),
     "mirt-em": Entry(
         "psychoeval.estimators.mirt.estimator:MirtEM", "r", ("Rasch", "1PL", "2PL", "3PL"), ("binary", "counts"),

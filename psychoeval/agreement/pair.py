@@ -207,6 +207,7 @@ def _not_believed(name: str, fit: FitResult) -> str:
 
 _STOPPED = {
     "iteration_limit": "it stopped at its iteration limit, before it converged.",
+    "interrupted": "it was interrupted before it converged.",
 }
 
 

@@ -14,7 +14,7 @@ from psychoeval._version import __version__
 from psychoeval.errors import ConvergenceWarning, ModelError, SettingsError
 from psychoeval.estimators.base import Estimator
 from psychoeval.irt.models import MODEL_NAMES, Guessing, ItemModel, ModelName, PriorsLike, resolve_priors
-from psychoeval.registry import Entry, entry, make_estimator
+from psychoeval.registry import REGISTRY, Entry, entry, make_estimator
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 from psychoeval.results.provenance import peak_memory_mb
@@ -37,7 +37,7 @@ def item_model(
     ----------
     name : str
         ``"Rasch"``, ``"1PL"``, ``"2PL"`` or ``"3PL"``; priors in brackets, as in ``"2PL[weak]"``, go before `priors`.
-    priors : Priors, "default", "none", "weak" or "published"
+    priors : Priors, "default", "none", "weak", "hierarchical" or "published"
         ``"default"`` takes what the estimator of `row` declares. ``"none"`` also frees the guessing of a 3PL
         unless `guessing` says otherwise.
     guessing : float, "free", Beta or LogitNormal, optional
@@ -80,7 +80,8 @@ def fit(
     model : str or ItemModel, optional
         Needed by estimators that fit an item response model; a name takes `priors` and `guessing`.
     priors : Priors or str
-        ``"default"`` (what the estimator declares), ``"none"``, ``"weak"``, ``"published"`` or densities.
+        ``"default"`` (what the estimator declares), ``"none"``, ``"weak"``, ``"hierarchical"``, ``"published"`` or
+        densities.
     guessing : float, "free", Beta or LogitNormal, optional
         Of a 3PL.
     allow_free_2pl : bool
@@ -154,6 +155,12 @@ def prepare(
         raise ModelError(f"{chosen.name} does not fit the {built.name}.", f"It fits {', '.join(row.models)}.")
     if not responses.is_binary and "counts" not in row.accepts:
         raise ModelError(f"{chosen.name} takes binary responses only.", "Choose an estimator that accepts counts.")
+    if built.priors is not None and built.priors.estimated_means and not row.estimates_prior_means:
+        able = ", ".join(name for name, other in REGISTRY.items() if other.estimates_prior_means)
+        raise ModelError(
+            f"{chosen.name} does not estimate the means of priors ({built.label}).",
+            f'Take priors="weak", whose means are stated, or an estimator that does: {able}.',
+        )
     _check_free_slopes(responses, built, allow_free_2pl)
     return chosen, built
 

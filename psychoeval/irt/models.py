@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import reprlib
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from psychoeval.errors import ModelError
 
@@ -103,6 +106,10 @@ class Priors:
         Density of the intercept -a b.
     difficulty : Normal, optional
         Density of b; not together with `intercept`.
+    estimated_means : bool
+        Whether the means of these densities are estimated with the items, and those stated are of no effect. Stated
+        means set the unit and origin of the scale where items are many and persons few: a thousand densities of log a
+        around 0 outweigh a hundred persons.
 
     Raises
     ------
@@ -114,8 +121,11 @@ class Priors:
     discrimination: LogNormal | None = None
     intercept: Normal | None = None
     difficulty: Normal | None = None
+    estimated_means: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.estimated_means, bool):
+            raise ModelError(f"estimated_means is {reprlib.repr(self.estimated_means)}.", "Give True or False.")
         for name in ("log_discrimination", "discrimination", "intercept", "difficulty"):
             _check_density(name, getattr(self, name))
         if self.log_discrimination is not None and self.discrimination is not None:
@@ -146,7 +156,8 @@ class Priors:
                 return name
         named = (("log a", self.log_discrimination), ("a", self.discrimination),
                  ("d", self.intercept), ("b", self.difficulty))  # fmt: skip
-        return ", ".join(f"{name} ~ {_density(prior)}" for name, prior in named if prior is not None)
+        text = ", ".join(f"{name} ~ {_density(prior)}" for name, prior in named if prior is not None)
+        return f"{text}, means estimated" if self.estimated_means else text
 
 
 def _check_density(name: str, prior: object) -> None:
@@ -173,6 +184,8 @@ DEFAULT_GUESSING_PRIOR: Final = LogitNormal(-1.1, 0.5)
 PRIOR_PRESETS: Final[dict[str, Priors]] = {
     # Weak enough to leave a thousand systems alone, strong enough to hold forty.
     "weak": Priors(log_discrimination=Normal(0.0, 0.5), intercept=Normal(0.0, 3.0)),
+    # The same around means that the items themselves give.
+    "hierarchical": Priors(log_discrimination=Normal(0.0, 0.5), intercept=Normal(0.0, 3.0), estimated_means=True),
     # The penalties of arXiv:2605.11205: sum b^2/4 and sum (log a)^2/0.25, halved.
     "published": Priors(log_discrimination=Normal(0.0, 0.5), difficulty=Normal(0.0, 2.0)),
 }
@@ -306,3 +319,32 @@ def resolve_priors(priors: PriorsLike) -> Priors | None:
         names = ", ".join(["none", *PRIOR_PRESETS])
         raise ModelError(f"There are no priors named {priors!r}.", f"Choose one of {names}, or give a Priors object.")
     return PRIOR_PRESETS[priors]
+
+
+def check_degrees_of_freedom(model: ItemModel, most_trials: NDArray[np.integer[Any]]) -> None:
+    """Refuse a model with more parameters than the possible patterns of responses can tell apart.
+
+    Parameters
+    ----------
+    model : ItemModel
+    most_trials : (J,) integer array
+        Largest number of trials of a cell of each item that varies.
+
+    Raises
+    ------
+    ModelError
+        With the two counts.
+    """
+    n_items = len(most_trials)
+    parameters = model.n_parameters(n_items)
+    # In logarithms: 2^5000 has no double.
+    if np.log(most_trials + 1.0).sum() > np.log(parameters + 1.0) + 1e-9:
+        return
+    freedom = int(np.prod(most_trials.astype(np.int64) + 1)) - 1
+    raise ModelError(
+        f"Too few degrees of freedom: the {model.name} of {n_items} item{'s' * (n_items > 1)} that "
+        f"var{'y' if n_items > 1 else 'ies'} has {parameters} parameters, and the responses only {freedom} "
+        f"degrees of freedom ({freedom + 1} possible patterns).",
+        "Give more items or a model with fewer parameters; proportions and their errors (ctt, simple-average) need "
+        "no more.",
+    )

@@ -23,7 +23,7 @@ def read_priors(path: str | Path) -> Priors:
     """Read item priors from a JSON file: ``{"log_discrimination": [mean, sd], "intercept": [mean, sd]}``.
 
     Keys are those of `psychoeval.irt.models.Priors`; ``discrimination`` takes the mean and SD of log a of a
-    log-normal density of a.
+    log-normal density of a, and ``estimated_means`` true or false.
 
     Raises
     ------
@@ -40,10 +40,16 @@ def read_priors(path: str | Path) -> Priors:
     if not isinstance(content, dict):
         raise ModelError(f"The priors file {path} holds no JSON object.", f"Write it like {_EXAMPLE}.")
     densities: dict[str, Any] = {}
+    estimated_means = content.pop("estimated_means", False)
+    if not isinstance(estimated_means, bool):
+        raise ModelError(
+            f"The priors file {path} gives {reprlib.repr(estimated_means)} for estimated_means.", "Write true or false."
+        )
     for key, value in content.items():
         if key not in _DENSITIES:
             raise ModelError(
-                f"The priors file {path} has the key {key[:40]!r}.", f"The keys are {', '.join(_DENSITIES)}."
+                f"The priors file {path} has the key {key[:40]!r}.",
+                f"The keys are {', '.join(_DENSITIES)}, estimated_means.",
             )
         if (
             not isinstance(value, list)
@@ -57,7 +63,7 @@ def read_priors(path: str | Path) -> Priors:
             densities[key] = _DENSITIES[key](*value)
         except ModelError as error:
             raise ModelError(f"The priors file {path}, {key}: {error.problem}", error.remedy) from None
-    return Priors(**densities)
+    return Priors(**densities, estimated_means=estimated_means)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -36,6 +36,7 @@ STATUS_WORDS: Final[dict[ConvergenceStatus, str]] = {
     "sampled": "sampled",
     "imported": "imported, not judged",
     "iteration_limit": "stopped at the iteration limit",
+    "interrupted": "interrupted by the user",
     "failed_check": "failed a check",
 }
 

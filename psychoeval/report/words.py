@@ -22,6 +22,7 @@ _MEANING: Final = {
     "sampled": "Draws from a posterior; the sampler's own diagnostics apply.",
     "imported": "Another program's answer, taken as it is; nothing here has judged it.",
     "iteration_limit": "It stopped before it was done: what it returned is where it stood.",
+    "interrupted": "It was interrupted: what it returned is where it stood.",
     "failed_check": "The engine was content with its answer, or gave it without one; a check of the answer was not.",
 }
 
@@ -51,7 +52,7 @@ def advice(fit: FitResult) -> str:
             "Do not use its numbers. Fit the Rasch model, or hold the item parameters with priors: "
             'priors="weak" (--priors weak).'
         )
-    if convergence.status == "iteration_limit":
+    if convergence.status in ("iteration_limit", "interrupted"):
         return "Do not use its numbers yet. Allow more iterations (max_iterations), or hold the items with priors."
     return "Do not use its numbers. Do what the sentences say, and fit again."
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-ConvergenceStatus = Literal["converged", "iteration_limit", "not_iterative", "sampled", "failed_check", "imported"]
+ConvergenceStatus = Literal[
+    "converged", "iteration_limit", "interrupted", "not_iterative", "sampled", "failed_check", "imported"
+]
 
 #: What may be believed as an answer of the estimator; the rest is shown and never counted as agreement.
 BELIEVED: tuple[ConvergenceStatus, ...] = ("converged", "not_iterative", "sampled", "imported")
@@ -18,7 +20,8 @@ class Convergence:
     Parameters
     ----------
     status : str
-        ``converged``; ``iteration_limit`` (an answer, but stopped early); ``not_iterative``;
+        ``converged``; ``iteration_limit`` (an answer, but stopped early);
+        ``interrupted`` (stopped by the user, who asked for what there was); ``not_iterative``;
         ``sampled``; ``failed_check`` (the engine was content, a check of its answer was not);
         ``imported`` (another program's answer, not judged).
     iterations : int, optional

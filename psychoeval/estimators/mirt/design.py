@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import DataError, ModelError
-from psychoeval.irt.models import ItemModel
+from psychoeval.irt.models import ItemModel, check_degrees_of_freedom
 from psychoeval.irt.parameters import ItemStatus, PersonStatus
 from psychoeval.responses.ids_and_counts import CountArray
 from psychoeval.responses.matrix import Responses
@@ -88,7 +88,7 @@ def make_design(responses: Responses, model: ItemModel) -> Design:
     successes, trials = responses.successes[np.ix_(persons, items)], responses.trials[np.ix_(persons, items)]
     columns = trials.max(axis=0).astype(np.intp)
     _check_columns(columns)
-    _check_degrees_of_freedom(columns, model)
+    check_degrees_of_freedom(model, columns)
     return Design(responses, items_are, persons_are, items, persons, columns, _binary(successes, trials, columns))
 
 
@@ -100,22 +100,6 @@ def _check_columns(columns: NDArray[np.intp]) -> None:
             f"more than {MAX_COUNT_COLUMNS} are not given to it.",
             "Use an estimator that takes counts as they are ('map'), fewer items, or one trial an item.",
         )
-
-
-def _check_degrees_of_freedom(columns: NDArray[np.intp], model: ItemModel) -> None:
-    n_items = len(columns)
-    parameters = model.n_parameters(n_items)
-    # In logarithms: 2^5000 has no double.
-    if np.log(columns + 1.0).sum() > np.log(parameters + 1.0) + 1e-9:
-        return
-    freedom = int(np.prod(columns + 1)) - 1
-    raise ModelError(
-        f"Too few degrees of freedom: the {model.name} of {n_items} item{'s' * (n_items > 1)} that "
-        f"var{'y' if n_items > 1 else 'ies'} has {parameters} parameters, and the responses only {freedom} "
-        f"degrees of freedom ({freedom + 1} possible patterns).",
-        "Give more items or a model with fewer parameters; proportions and their errors (ctt, simple-average) need "
-        "no more.",
-    )
 
 
 def _binary(successes: CountArray, trials: CountArray, columns: NDArray[np.intp]) -> FloatArray:

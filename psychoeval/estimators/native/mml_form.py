@@ -1,0 +1,163 @@
+"""What of the items is estimated, on which scale, and under which priors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from psychoeval.errors import ModelError
+from psychoeval.estimators.native.map_objective import Penalty
+from psychoeval.irt.models import Beta, ItemModel, LogitNormal, Normal
+
+FloatArray = NDArray[np.float64]
+
+#: logit c is kept above this (c = 1e-6, which no data tell from 0): without a prior c can run to 0.
+LOWEST_LOGIT_GUESSING: Final = float(logit(1e-6))
+#: Slopes without end stop at the first, and their intercepts at the second; such items are called runaway at 10.
+STEEPEST: Final = 50.0
+FARTHEST: Final = 500.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """The parameters of J items as a point, (J, 2) or (J, 3): slope, intercept d, and logit c where it is estimated.
+
+    Parameters
+    ----------
+    slopes : {"common", "free"}
+        One slope for all items (then equal in all rows), or one an item.
+    signed : bool
+        Whether the slope parameter is a, of either sign; otherwise it is u = log a.
+    guessing : float, optional
+        Fixed c; None where it is estimated.
+    penalty : Penalty
+        Of slopes and locations.
+    guessing_prior : LogitNormal or Beta, optional
+    estimated_means : bool
+        Whether the means of the penalty follow the items.
+    """
+
+    slopes: Literal["common", "free"]
+    signed: bool
+    guessing: float | None
+    penalty: Penalty
+    guessing_prior: LogitNormal | Beta | None = None
+    estimated_means: bool = False
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of a point."""
+        return 3 if self.guessing is None else 2
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether log odds are linear in ability: then weighted scores are sufficient."""
+        return self.guessing == 0.0
+
+    def discrimination(self, point: FloatArray) -> FloatArray:
+        """Return a, (J,)."""
+        return point[:, 0] if self.signed else np.exp(point[:, 0])
+
+    def held(self, point: FloatArray) -> FloatArray:
+        """Return `point` inside the bounds of what can be told apart: |a| <= 50, |d| <= 500, c >= 1e-6."""
+        out = point.copy()
+        top = STEEPEST if self.signed else np.log(STEEPEST)
+        out[:, 0] = np.clip(out[:, 0], -STEEPEST, top)
+        out[:, 1] = np.clip(out[:, 1], -FARTHEST, FARTHEST)
+        if self.guessing is None:
+            out[:, 2] = np.maximum(out[:, 2], LOWEST_LOGIT_GUESSING)
+        return out
+
+    def moving(self, point: FloatArray) -> NDArray[np.bool_]:
+        """Return which items have not run to the bound of slopes, (J,)."""
+        return np.abs(self.discrimination(point)) < 0.999 * STEEPEST
+
+    def asymptote(self, point: FloatArray) -> FloatArray:
+        """Return c, (J,)."""
+        return expit(point[:, 2]) if self.guessing is None else np.full(len(point), self.guessing)
+
+    def slope_jacobian(self, point: FloatArray) -> FloatArray:
+        """Return the derivative of a by the slope parameter, (J,)."""
+        return np.ones(len(point)) if self.signed else np.exp(point[:, 0])
+
+    def log_prior(self, point: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Return the log prior density without constants, its gradient (J, p), and minus its Hessian (J, p, p).
+
+        A common slope's prior counts once, in the first row. Estimated means are the items' own, and the Hessian is
+        without their part, which is 1 / J of it.
+        """
+        j, p = point.shape
+        penalty = self._centered(point) if self.estimated_means else self.penalty
+        gradient, curvature = np.zeros((j, p)), np.zeros((j, p, p))
+        own = slice(0, 1) if self.slopes == "common" else slice(None)
+        value, slope_gradient, slope_curvature = penalty.slope_terms(point[own, 0])
+        gradient[own, 0], curvature[own, 0, 0] = -slope_gradient, slope_curvature
+        if self.penalty.location is not None:
+            loss, by_location, hessian, _ = penalty.location_terms(point[:, 0], point[:, 1])
+            value += loss
+            gradient[:, :2] -= by_location
+            curvature[:, :2, :2] += hessian
+        if self.guessing_prior is not None:
+            loss, by_guessing, curved = _guessing_terms(self.guessing_prior, point[:, 2])
+            value += loss
+            gradient[:, 2] -= by_guessing
+            curvature[:, 2, 2] += curved
+        return -value, gradient, curvature
+
+    def _centered(self, point: FloatArray) -> Penalty:
+        slope, location = self.penalty.slope, self.penalty.location
+        if slope is not None:
+            slope = Normal(float(point[:, 0].mean()), slope.sd)
+        if location is not None:
+            values = -point[:, 1] * np.exp(-point[:, 0]) if self.penalty.on_difficulty else point[:, 1]
+            location = Normal(float(values.mean()), location.sd)
+        return Penalty(slope, location, self.penalty.on_difficulty)
+
+
+def _guessing_terms(prior: LogitNormal | Beta, g: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    """Minus the log density, with its derivatives by g = logit c; a Beta density is that of c itself."""
+    if isinstance(prior, LogitNormal):
+        z = (g - prior.mean) / prior.sd
+        return 0.5 * float(z @ z), z / prior.sd, np.full(g.size, prior.sd**-2)
+    c = expit(g)
+    above, below = prior.alpha - 1.0, prior.beta - 1.0
+    value = -above * np.log(c) - below * np.log1p(-c)
+    return float(value.sum()), -above * (1 - c) + below * c, (above + below) * c * (1 - c)
+
+
+def make_form(model: ItemModel, *, signed: bool) -> Form:
+    """Return the form of a model. The Rasch model is the common-slope form: a is then the latent SD.
+
+    Raises
+    ------
+    ModelError
+        If slopes of either sign have a prior on log a.
+    """
+    priors = model.priors
+    penalty = Penalty(None, None, False)
+    if priors is not None:
+        slope = None if model.name == "Rasch" else priors.slope_on_log_scale
+        location, on_difficulty = priors.difficulty or priors.intercept, priors.difficulty is not None
+        if model.name == "Rasch" and priors.difficulty is not None:  # b = -d
+            location, on_difficulty = Normal(-priors.difficulty.mean, priors.difficulty.sd), False
+        penalty = Penalty(slope, location, on_difficulty)
+    if signed and (penalty.slope is not None or penalty.on_difficulty):
+        raise ModelError(
+            "Slopes of either sign were asked for under priors on log a or on the difficulty -d / a, which hold for "
+            "positive slopes only.",
+            'Take slopes="positive", or priors="none".',
+        )
+    estimated = model.guessing_is_estimated
+    given = model.guessing
+    return Form(
+        slopes="common" if model.name in ("Rasch", "1PL") else "free",
+        signed=signed,
+        guessing=None if estimated else (float(given) if isinstance(given, (int, float)) else 0.0),
+        penalty=penalty,
+        guessing_prior=given if isinstance(given, (Beta, LogitNormal)) else None,
+        estimated_means=priors is not None and priors.estimated_means,
+    )

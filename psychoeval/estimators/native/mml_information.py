@@ -1,0 +1,266 @@
+"""Observed information of the marginal likelihood (Louis 1982), whole or by item, and the covariance of the items."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychoeval.estimators.native.mml_cells import Cells
+from psychoeval.estimators.native.mml_form import Form
+from psychoeval.estimators.native.mml_steps import (
+    Block,
+    Expectation,
+    complete_terms,
+    item_blocks,
+    posteriors,
+    rescaled,
+)
+
+FloatArray = NDArray[np.float64]
+
+#: Up to so many parameters the whole matrix is made and inverted.
+FULL_PARAMETERS: Final = 600
+#: Terms of a posterior's expansion; and the share of the information below which a term ends it.
+MOST_TERMS: Final = 20
+NEGLIGIBLE: Final = 1e-7
+
+
+def observed_information(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> FloatArray:
+    """Return minus the Hessian of the penalised marginal log-likelihood, (J p, J p), items after one another.
+
+    Louis (1982): the expected complete-data information minus sum_i Cov_i(s_i), s_i(theta) the score of person i's
+    responses at ability theta and Cov_i its covariance over the posterior. With phi_im the polynomials orthonormal
+    under the posterior of person i, Cov_i(s_i) = sum_m E(s_i phi_im) E(s_i phi_im)', which is a matrix product for
+    each m; the series ends when a term adds less than `NEGLIGIBLE` of every diagonal element.
+    """
+    j, p = point.shape
+    blocks = complete_curvature(cells, form, point, counts)
+    out = np.zeros((j * p, j * p))
+    index = np.arange(j * p).reshape(j, p)
+    out[index[:, :, None], index[:, None, :]] = blocks
+    enough = NEGLIGIBLE * np.einsum("jpp->jp", blocks).ravel()
+    of_block = posteriors(cells, form, point, counts.nodes)
+    table = _ScoreTable(form, point, counts.nodes.theta)
+    for rows in cells.person_blocks():
+        block = of_block(rows)
+        for basis in _polynomials(block.weights, counts.nodes.theta):
+            scores = table.scores(block, basis).reshape(len(basis), -1)
+            term = scores.T @ scores
+            out -= term
+            if (np.diag(term) <= enough * len(basis) / cells.n_persons).all():
+                break
+    if form.estimated_means:
+        out -= _mean_curvature(form, point)
+    return out
+
+
+def complete_curvature(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> FloatArray:
+    """Return minus the Hessian of expected complete data and priors, (J, p, p)."""
+    gradient, curvature = complete_terms(cells, form, point, counts)
+    if not form.is_linear:
+        curvature = _curved_hessian(cells, form, point, counts)
+    if not form.signed:
+        curvature[:, 0, 0] -= gradient[:, 0]
+    return curvature + form.log_prior(point)[2]
+
+
+def _curved_hessian(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> FloatArray:
+    """Minus the second derivatives of r log P + (n - r) log(1 - P) for a lower asymptote, without d^2 a / du^2."""
+    theta = counts.nodes.theta
+    powers = np.vander(theta, 3, increasing=True)
+    out = np.zeros((*point.shape, point.shape[1]))
+    assert counts.node_successes is not None
+    r_all, n_all = counts.node_successes, counts.node_trials
+
+    def work(b: slice) -> None:
+        jacobian, c = form.slope_jacobian(point[b]), form.asymptote(point[b])[:, None]
+        z = np.multiply.outer(form.discrimination(point[b]), theta) + point[b, 1, None]
+        s = 0.5 + 0.5 * np.tanh(0.5 * z)
+        p = np.maximum(c + (1.0 - c) * s, np.finfo(float).tiny)
+        r = r_all[b]
+        failures = (n_all if n_all.ndim == 1 else n_all[b]) - r
+        share, slope = s / p, (1.0 - c) * s * (1.0 - s) / p  # slope: d log P / dz
+        by_z = failures * s * (1.0 - s) - r * (slope * (1.0 - 2.0 * s) - slope**2)
+        moments = by_z @ powers
+        out[b, 0, 0], out[b, 1, 1] = jacobian**2 * moments[:, 2], moments[:, 0]
+        out[b, 0, 1] = out[b, 1, 0] = jacobian * moments[:, 1]
+        if form.guessing is None:
+            by_c = (1.0 - s) * c * (1.0 - c) / p  # d log P / d logit c
+            out[b, 2, 2] = (failures * c * (1.0 - c) - r * (by_c * (1.0 - 2.0 * c) - by_c**2)).sum(axis=1)
+            cross = (r * (c * (1.0 - c) * share * (1.0 - s) + by_c * slope)) @ powers[:, :2]
+            out[b, 0, 2] = out[b, 2, 0] = jacobian * cross[:, 1]
+            out[b, 1, 2] = out[b, 2, 1] = cross[:, 0]
+
+    cells.each(work, item_blocks(len(point), theta.size))
+    return out
+
+
+class _ScoreTable:
+    """E(s_i phi) of blocks of persons: the scores of x and n at the nodes, as products with the curves."""
+
+    def __init__(self, form: Form, point: FloatArray, theta: FloatArray) -> None:
+        self.form, self.theta = form, theta
+        self.jacobian = form.slope_jacobian(point)
+        self.c = form.asymptote(point)
+        z = np.multiply.outer(theta, form.discrimination(point)) + point[:, 1]
+        self.s = 0.5 + 0.5 * np.tanh(0.5 * z)
+        self.share = None
+        if not form.is_linear:
+            self.p = np.maximum(self.c + (1.0 - self.c) * self.s, np.finfo(float).tiny)
+            self.share = self.s / self.p
+
+    def scores(self, block: Block, basis: FloatArray) -> FloatArray:
+        """Return E(s_ij phi_i), (n, J, p); `basis` (n, Q) holds weights times phi."""
+        x, n = block.successes, block.trials
+        by_theta = basis * self.theta
+        out = np.empty((*x.shape, 3 if self.form.guessing is None else 2))
+        if self.share is None:
+            slope_x: FloatArray = by_theta.sum(axis=1, keepdims=True)
+            intercept_x: FloatArray = basis.sum(axis=1, keepdims=True)
+        else:
+            slope_x, intercept_x = by_theta @ self.share, basis @ self.share
+        out[:, :, 0] = self.jacobian * (x * slope_x - n * (by_theta @ self.s))
+        out[:, :, 1] = x * intercept_x - n * (basis @ self.s)
+        if self.form.guessing is None:
+            out[:, :, 2] = x * (basis @ (self.c / self.p)) - n * self.c * basis.sum(axis=1, keepdims=True)
+        return out
+
+
+def _polynomials(weights: FloatArray, theta: FloatArray) -> list[FloatArray]:
+    """Return weights times the orthonormal polynomials of degree 1, 2, ... under each row of weights, (n, Q) each.
+
+    By Stieltjes' recurrence; a posterior on fewer nodes than the degree has zeros.
+    """
+    out = []
+    before, here, beta = np.zeros_like(weights), np.ones_like(weights), np.zeros((len(weights), 1))
+    spread = None
+    for _ in range(MOST_TERMS):
+        alpha = np.einsum("nq,q,nq,nq->n", weights, theta, here, here)[:, None]
+        after = (theta - alpha) * here - beta * before
+        beta = np.sqrt(np.einsum("nq,nq,nq->n", weights, after, after))[:, None]
+        spread = beta if spread is None else spread
+        fine = beta > 1e-7 * spread
+        after = np.where(fine, after / np.where(fine, beta, 1.0), 0.0)
+        before, here = here, after
+        out.append(weights * after)
+    return out
+
+
+def _mean_curvature(form: Form, point: FloatArray) -> FloatArray:
+    """Return what the estimated prior means take from the curvature, (J p, J p): h h' / (J s^2) for each density."""
+    j, p = point.shape
+    out = np.zeros((j * p, j * p))
+    penalty = form.penalty
+    if penalty.slope is not None:
+        direction = np.zeros((j, p))
+        direction[:, 0] = 1.0
+        out += np.outer(direction, direction) / (j * penalty.slope.sd**2)
+    if penalty.location is not None:
+        direction = np.zeros((j, p))
+        direction[:, 1] = 1.0
+        if penalty.on_difficulty:
+            inverse = np.exp(-point[:, 0])
+            direction[:, 0], direction[:, 1] = point[:, 1] * inverse, -inverse
+        out += np.outer(direction, direction) / (j * penalty.location.sd**2)
+    return out
+
+
+def block_covariance(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> FloatArray:
+    """Return the covariance of each item's parameters, (J, p, p), for tests of many items.
+
+    Of the missing information only what is within items is kept, with each posterior narrow enough for
+    Cov_i(s_ij) = sd_i^2 (ds_ij / dtheta)(ds_ij / dtheta)' in expectation over responses; and what all items share, the
+    origin and unit of the scale, exactly. Rescaling all items by (m, s) is giving the abilities the law N(m, s^2), so
+    the information about these two is that of the latent law, G = sum_i E([1, 2 theta; 2 theta, 2 theta^2]) -
+    Cov_i(theta, theta^2) plus the priors'. With A the blocks, T their derivatives by (m, log s) and K = T' A T, the
+    covariance is A^-1 + T (G^-1 - K^-1) T', whose inverse agrees with A but for T' (.) T = G.
+    """
+    curvature = complete_curvature(cells, form, point, counts) - _missing_within(form, point, counts, cells)
+    j, p = point.shape
+    directions = np.zeros((j, p, 2))
+    directions[:, 1, 0] = form.discrimination(point)
+    directions[:, 0, 1] = point[:, 0] if form.signed else 1.0
+    shared = np.linalg.inv(_scale_information(form, point, counts, cells.n_persons))
+    shared -= np.linalg.inv(np.einsum("jpk,jpq,jql->kl", directions, curvature, directions))
+    inverse = _arrow_inverse(curvature) if form.slopes == "common" else np.linalg.inv(curvature)
+    out: FloatArray = inverse + np.einsum("jpk,kl,jql->jpq", directions, shared, directions)
+    return out
+
+
+def _missing_within(form: Form, point: FloatArray, counts: Expectation, cells: Cells) -> FloatArray:
+    theta = counts.nodes.theta
+    variance = _variance_at_nodes(counts)
+    out = np.zeros((*point.shape, point.shape[1]))
+    trials_ratio = _trials_ratio(cells)
+
+    def work(b: slice) -> None:
+        a, c = form.discrimination(point[b])[:, None], form.asymptote(point[b])[:, None]
+        s = 0.5 + 0.5 * np.tanh(0.5 * (a * theta + point[b, 1, None]))
+        p = np.maximum(c + (1.0 - c) * s, np.finfo(float).tiny)
+        share = s / p
+        n = (counts.node_trials if counts.node_trials.ndim == 1 else counts.node_trials[b]) * variance
+        w = p * (1.0 - p)
+        vector = [share * theta * form.slope_jacobian(point[b])[:, None], share]
+        if form.guessing is None:
+            vector.append(c / p)
+        base = n * trials_ratio[b, None] * (a * w * share) ** 2
+        for k, first in enumerate(vector):
+            for m, second in enumerate(vector[: k + 1]):
+                out[b, k, m] = out[b, m, k] = (base * first * second).sum(axis=1)
+        out[b, 0, 0] += form.slope_jacobian(point[b]) ** 2 * (n * w * share**2).sum(axis=1)
+
+    cells.each(work, item_blocks(len(point), theta.size))
+    return out
+
+
+def _variance_at_nodes(counts: Expectation) -> FloatArray:
+    """Return the posterior variance of persons whose ability is at each node, (Q,), interpolated."""
+    order = np.argsort(counts.mean)
+    return np.interp(counts.nodes.theta, counts.mean[order], counts.sd[order] ** 2)
+
+
+def _trials_ratio(cells: Cells) -> FloatArray:
+    """Return sum_i n^2 / sum_i n of each item, (J,)."""
+    if cells.equal_trials or cells.most_trials == 1:
+        return np.full(cells.n_items, float(cells.most_trials))
+    squares = np.zeros(cells.n_items)
+    for rows in cells.person_blocks():
+        squares += np.square(cells.float_trials(rows)).sum(axis=0)
+    return squares / cells.item_trials
+
+
+def _scale_information(form: Form, point: FloatArray, counts: Expectation, n_persons: int) -> FloatArray:
+    """Return the information about origin and log unit of the scale, (2, 2)."""
+    theta, second = counts.nodes.theta, counts.sd**2 + counts.mean**2
+    third, fourth = counts.mass @ theta**3, counts.mass @ theta**4
+    cross = third - counts.mean @ second
+    out = np.array([
+        [n_persons - float(np.sum(counts.sd**2)), 2.0 * counts.mean.sum() - cross],
+        [2.0 * counts.mean.sum() - cross, 2.0 * second.sum() - (fourth - second @ second)],
+    ])  # fmt: skip
+    h = 1e-3
+
+    def prior(m: float, log_s: float) -> float:
+        return form.log_prior(rescaled(form, point, m, log_s))[0]
+
+    at = prior(0.0, 0.0)
+    out[0, 0] -= (prior(h, 0) - 2 * at + prior(-h, 0)) / h**2
+    out[1, 1] -= (prior(0, h) - 2 * at + prior(0, -h)) / h**2
+    mixed = (prior(h, h) - prior(h, -h) - prior(-h, h) + prior(-h, -h)) / (4 * h**2)
+    out[0, 1] -= mixed
+    out[1, 0] -= mixed
+    return out
+
+
+def _arrow_inverse(curvature: FloatArray) -> FloatArray:
+    """Return the blocks (u, d_j) of the inverse where all items share u, (J, 2, 2)."""
+    own, cross = curvature[:, 1, 1], curvature[:, 0, 1]
+    ratio = cross / own
+    common = 1.0 / float((curvature[:, 0, 0] - ratio * cross).sum())
+    out = np.empty_like(curvature)
+    out[:, 0, 0] = common
+    out[:, 0, 1] = out[:, 1, 0] = -ratio * common
+    out[:, 1, 1] = 1.0 / own + ratio**2 * common
+    return out

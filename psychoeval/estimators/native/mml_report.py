@@ -1,0 +1,301 @@
+"""From the maximum of the marginal likelihood to the result: everyone in place, errors, and what to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychoeval.estimators.native.map_checks import overdispersion_warning, runaway_items
+from psychoeval.estimators.native.mml_cells import Cells
+from psychoeval.estimators.native.mml_form import Form
+from psychoeval.estimators.native.mml_information import FULL_PARAMETERS, block_covariance, observed_information
+from psychoeval.estimators.native.mml_search import Maximum
+from psychoeval.estimators.native.modeled import Modeled
+from psychoeval.irt.curves import probability
+from psychoeval.irt.models import ItemModel
+from psychoeval.irt.parameters import Abilities, AbilityMethod, ItemParameters
+from psychoeval.irt.quadrature import Posterior
+from psychoeval.results.convergence import Convergence, ConvergenceStatus
+from psychoeval.results.data_checks import Slopes, disconnected_warning, factor_warning
+from psychoeval.results.fit_result import FitResult, LatentDistribution
+from psychoeval.results.grid_checks import judge_unit
+from psychoeval.results.item_checks import judge_guessing, judge_items
+from psychoeval.results.judgement import Judgement
+from psychoeval.results.provenance import Provenance
+
+FloatArray = NDArray[np.float64]
+
+STATUS: Final[dict[str, ConvergenceStatus]] = {
+    "converged": "converged",
+    "iteration_limit": "iteration_limit",
+    "interrupted": "interrupted",
+    "stood_still": "failed_check",
+}
+NO_MAXIMUM: Final = "The observed information is not positive definite where the search ended."
+NOT_ASKED: Final = "No standard errors were asked for."
+#: Below so many persons a 3PL with free guessing is poorly determined: c runs to 0 or .4 (600 x 15, c = .25).
+FREE_GUESSING_MIN_PERSONS: Final = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """From the maximum over the items that take part to the result of all.
+
+    Parameters
+    ----------
+    data : Modeled
+    model : ItemModel
+    form : Form
+    cells : Cells
+    maximum : Maximum
+    errors : {"auto", "full", "blocks", "none"}
+    ability_method : str
+    """
+
+    data: Modeled
+    model: ItemModel
+    form: Form
+    cells: Cells
+    maximum: Maximum
+    errors: str
+    ability_method: AbilityMethod
+
+    @cached_property
+    def sign(self) -> float:
+        """-1 where the answer is turned so that more ability means more success, else 1."""
+        proportion = self.cells.successes.sum(axis=1) / self.cells.trials.sum(axis=1)
+        mean = self.maximum.counts.mean
+        return -1.0 if self.form.signed and np.dot(mean - mean.mean(), proportion) < 0 else 1.0
+
+    @cached_property
+    def unit(self) -> float:
+        """The latent SD that is reported: the common slope for the Rasch model, else 1."""
+        return float(self._a[0]) if self.model.name == "Rasch" else 1.0
+
+    @cached_property
+    def _a(self) -> FloatArray:
+        return self.sign * self.form.discrimination(self.maximum.point)
+
+    def result(self, estimator: str, tolerance: float) -> FitResult:
+        """Return the result under the name `estimator`, judged against the tolerance of the search."""
+        counts = self.maximum.counts
+        items, sd_error = self._items()
+        return FitResult(
+            estimator=estimator,
+            model=self.model,
+            convergence=self._convergence(tolerance, items),
+            provenance=Provenance(engine="numpy", details=self._details()),
+            abilities=self._abilities(),
+            item_parameters=items,
+            latent_distribution=LatentDistribution(sd=self.unit, sd_standard_error=sd_error),
+            log_likelihood=counts.log_likelihood,
+            log_likelihood_kind="marginal",
+            n_parameters=self.model.n_parameters(self.cells.n_items),
+            n_persons=self.cells.n_persons,
+            statistics=self._statistics(),
+        )
+
+    def _items(self) -> tuple[ItemParameters, float | None]:
+        point = self.maximum.point
+        a, d, c = self._a, point[:, 1], self.form.asymptote(point)
+        if self.model.name == "Rasch":
+            a = np.ones_like(a)
+        covariance, joint, labels, because = self._covariance()
+        sd_error = None
+        blocks = None
+        if covariance is not None:
+            blocks = np.zeros((len(point), 3, 3))
+            blocks[:, : point.shape[1], : point.shape[1]] = covariance
+            if self.model.name == "Rasch":
+                sd_error = float(np.sqrt(blocks[0, 0, 0]))
+                blocks[:, 0, :] = blocks[:, :, 0] = 0.0
+        fill = self.data.fill_items
+        slopes, intercepts = fill(a), fill(d)
+        away = runaway_items(slopes, intercepts)
+        status = tuple(
+            "runaway" if gone and s == "estimated" else s for gone, s in zip(away, self.data.item_status, strict=True)
+        )
+        items = ItemParameters(
+            self.data.responses.item_ids, slopes, intercepts, fill(c), None if blocks is None else fill(blocks), status,
+            because, joint, labels,
+        )  # fmt: skip
+        return items, sd_error
+
+    def _covariance(self) -> tuple[FloatArray | None, FloatArray | None, tuple[tuple[str, str], ...], str]:
+        """Covariance blocks of (a, d, c), (J, p, p), the joint one where it was made, its labels, why there is none."""
+        if self.errors == "none":
+            return None, None, (), NOT_ASKED
+        point, form, counts = self.maximum.point, self.form, self.maximum.counts
+        j, p = point.shape
+        scale = np.ones((j, p))
+        scale[:, 0] = self.sign * form.slope_jacobian(point)
+        if p == 3:
+            c = form.asymptote(point)
+            scale[:, 2] = c * (1.0 - c)
+        whole = self.errors == "full" or (self.errors == "auto" and j * p <= FULL_PARAMETERS)
+        if not whole:
+            covariance = block_covariance(self.cells, form, point, counts)
+            if not (np.einsum("jpp->jp", covariance) > 0).all():
+                return None, None, (), NO_MAXIMUM
+            return covariance * scale[:, :, None] * scale[:, None, :], None, (), ""
+        information = observed_information(self.cells, form, point, counts)
+        expansion, names = self._free_parameters(scale)
+        free = expansion.T @ information @ expansion
+        try:
+            np.linalg.cholesky(free)
+        except np.linalg.LinAlgError:
+            return None, None, (), NO_MAXIMUM
+        joint = np.linalg.inv(free)
+        every = expansion @ joint @ expansion.T
+        index = np.arange(j * p).reshape(j, p)
+        blocks = every[index[:, :, None], index[:, None, :]]
+        own = scale[:, :, None] * scale[:, None, :]
+        by_label = np.einsum("pf,p->f", expansion, scale.ravel()) / expansion.sum(axis=0)
+        return blocks * own, joint * np.multiply.outer(by_label, by_label), names, ""
+
+    def _free_parameters(self, scale: FloatArray) -> tuple[FloatArray, tuple[tuple[str, str], ...]]:
+        """Return the (J p, F) matrix that spreads free parameters over the items, and their labels."""
+        j, p = scale.shape
+        ids = [i for i, kept in zip(self.data.responses.item_ids, self.data.items, strict=True) if kept]
+        terms = ("a", "d", "c")[:p]
+        if self.form.slopes == "free":
+            return np.eye(j * p), tuple((i, t) for i in ids for t in terms)
+        expansion = np.zeros((j * p, 1 + j))
+        expansion[::p, 0] = 1.0
+        expansion[np.arange(j) * p + 1, 1 + np.arange(j)] = 1.0
+        return expansion, (("", "a"), *((i, "d") for i in ids))
+
+    def _abilities(self) -> Abilities:
+        counts, point = self.maximum.counts, self.maximum.point
+        status = self.data.person_status
+        if self.ability_method == "EAP":
+            estimate, error = self.sign * counts.mean, counts.sd
+        else:
+            from psychoeval.irt import scoring
+
+            score = {"MAP": scoring.map_, "ML": scoring.ml, "WLE": scoring.wle}[self.ability_method]
+            estimate, error = score(
+                self.cells.successes, self.cells.trials, self._a, point[:, 1], self.form.asymptote(point)
+            )
+            infinite = self.data.fill_persons(np.isinf(estimate)) == 1.0
+            status = tuple("ml_infinite" if i else s for i, s in zip(infinite, status, strict=True))
+        fill = self.data.fill_persons
+        return Abilities(
+            self.data.responses.person_ids, fill(self.unit * estimate), fill(self.unit * error),
+            method=self.ability_method, scale="logit", status=status,
+        )  # fmt: skip
+
+    def _statistics(self) -> dict[str, float]:
+        counts = self.maximum.counts
+        error, spread = float(np.mean(counts.sd**2)), float(np.var(counts.mean))
+        out = {
+            "empirical_reliability": spread / (spread + error),
+            "marginal_reliability": 1.0 - error,
+        }
+        if self.model.is_penalised:
+            out["penalised_log_likelihood"] = self.maximum.objective
+            out["log_prior"] = self.maximum.objective - counts.log_likelihood
+        if not self.data.responses.is_binary:
+            out["overdispersion_ratio"] = self._overdispersion()
+        return out
+
+    def _overdispersion(self) -> float:
+        """Pearson's chi-squared at the EAPs over cells minus parameters and persons; NaN without freedom."""
+        point, cells = self.maximum.point, self.cells
+        total, observed = 0.0, 0
+        for rows in cells.person_blocks():
+            p = probability(
+                self.sign * self.maximum.counts.mean[rows], self._a, point[:, 1], self.form.asymptote(point)
+            )
+            x, n = cells.floats(rows), cells.trials[rows].astype(np.float64)
+            variance = n * p * (1.0 - p)
+            total += float(np.divide((x - n * p) ** 2, variance, out=np.zeros_like(x), where=variance > 0).sum())
+            observed += int(np.count_nonzero(n))
+        freedom = observed - self.model.n_parameters(cells.n_items) - cells.n_persons
+        return total / freedom if freedom > 0 else float("nan")
+
+    def _convergence(self, tolerance: float, items: ItemParameters) -> Convergence:
+        maximum = self.maximum
+        gradient = maximum.gradient
+        if self.form.slopes == "common":
+            gradient = np.append(gradient[:, 0].sum(), gradient[:, 1])
+        people = f"{self.data.responses.person_label}s"
+        found = judge_items(items, people, penalised=self.model.is_penalised)
+        if not self.model.is_penalised:
+            found += judge_guessing(items)
+        else:
+            counts = maximum.counts
+            posterior = Posterior(np.zeros(0), counts.mean, counts.sd, np.zeros(0))
+            found += judge_unit(posterior, LatentDistribution())
+        part = self.data.part
+        found += Judgement(
+            self._failures(),
+            (
+                *factor_warning(part, _slopes(self.form)),
+                *disconnected_warning(part, "Only the assumption that all abilities come from one law links them"),
+                *self._remarks(items, people),
+            ),
+        )
+        return Convergence(
+            STATUS[maximum.ended],
+            iterations=len(maximum.path) - 1,
+            last_change=maximum.last_change if np.isfinite(maximum.last_change) else None,
+            tolerance=tolerance,
+            gradient=float(np.abs(gradient).max()),
+        ).judged(found.failures, found.warnings)
+
+    def _failures(self) -> tuple[str, ...]:
+        if self.maximum.ended == "stood_still":
+            return (
+                f"The search stood still after {len(self.maximum.path) - 1} iterations: no step made the likelihood "
+                "larger. Hold the items by priors (priors='hierarchical'), or fit a smaller model.",
+            )
+        return ()
+
+    def _remarks(self, items: ItemParameters, people: str) -> tuple[str, ...]:
+        ended, n = self.maximum.ended, len(self.maximum.path) - 1
+        out = []
+        if ended == "iteration_limit":
+            out.append(
+                f"EM stopped at its limit of {n} iterations. Allow more (max_iterations=), or hold the items by priors "
+                "(priors='hierarchical')."
+            )
+        if ended == "interrupted":
+            out.append(f"Interrupted after {n} iterations: this is where the search stood, not a maximum.")
+        if self.maximum.counts.nodes.capped:
+            out.append(
+                f"Steep slopes ask for more than {self.maximum.counts.nodes.theta.size} nodes, which is the limit: "
+                "the likelihood may be off in its decimals."
+            )
+        if self.model.guessing == "free" and self.cells.n_persons < FREE_GUESSING_MIN_PERSONS:
+            out.append(
+                f"Free guessing parameters from {self.cells.n_persons} {people} are hardly determined (they run to 0 "
+                f"or to .4); below {FREE_GUESSING_MIN_PERSONS} give them a prior (the 3PL's default) or fix them."
+            )
+        if items.no_errors_because == NO_MAXIMUM:
+            out.append(f"There are no standard errors: {NO_MAXIMUM} The answer may be a saddle point, or hold "
+                       "parameters that the data do not determine.")  # fmt: skip
+        if not self.data.responses.is_binary:
+            out.extend(overdispersion_warning(self._statistics()["overdispersion_ratio"]))
+        return tuple(out)
+
+    def _details(self) -> dict[str, Any]:
+        nodes = self.maximum.counts.nodes
+        return {
+            "grid_nodes": int(nodes.theta.size),
+            "grid_step": nodes.step,
+            "grid_low": float(nodes.theta[0]),
+            "grid_high": float(nodes.theta[-1]),
+            "threads": self.cells.n_threads,
+            "flipped": self.sign < 0,
+        }
+
+
+def _slopes(form: Form) -> Slopes:
+    if form.slopes == "common":
+        return "equal"
+    return "free" if form.signed else "positive"

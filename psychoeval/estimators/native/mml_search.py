@@ -1,0 +1,257 @@
+"""EM to the maximum: parameter expansion, Anderson acceleration, a grid that follows the posteriors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+
+from psychoeval.estimators.native.mml_cells import Cells
+from psychoeval.estimators.native.mml_form import Form
+from psychoeval.estimators.native.mml_law import REACH, Law, Nodes, fitting_step, make_nodes
+from psychoeval.estimators.native.mml_steps import Expectation, complete_terms, e_step, expand, newton_step
+
+FloatArray = NDArray[np.float64]
+
+#: Posterior weight of a person on an outermost node above which the grid is made wider.
+EDGE: Final = 1e-9
+#: Iterates that the acceleration looks back on.
+MEMORY: Final = 6
+#: Newton steps of an M-step while they are longer than this.
+LONG_STEP: Final = 0.1
+NEWTON_STEPS: Final = 6
+#: A new log-likelihood may lie this much, relative, below the last: rounding and a renewed grid.
+ROUNDING: Final = 1e-9
+#: The grid is renewed when its step should be this much finer or coarser.
+RENEW: Final = (0.95, 1.3)
+HALVINGS: Final = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Maximum:
+    """Where a search ended.
+
+    Parameters
+    ----------
+    point : (J, p) array
+    law : Law
+    counts : Expectation
+        At `point`.
+    gradient : (J, p) array
+        Of the penalised marginal log-likelihood.
+    objective : float
+        The penalised marginal log-likelihood.
+    path : list of float
+        Its values by iteration.
+    last_change : float
+        Largest change of a parameter in the last iteration.
+    ended : {"converged", "iteration_limit", "stood_still", "interrupted"}
+    """
+
+    point: FloatArray
+    law: Law
+    counts: Expectation
+    gradient: FloatArray
+    objective: float
+    path: list[float]
+    last_change: float
+    ended: str
+
+
+@dataclass(slots=True)
+class Anderson:
+    """Anderson acceleration of a fixed-point iteration x -> g(x): the mix of the last g whose residuals cancel best.
+
+    Source: Walker and Ni (2011), doi:10.1137/10078356X.
+    """
+
+    points: list[FloatArray] = field(default_factory=list)
+    targets: list[FloatArray] = field(default_factory=list)
+
+    def next(self, point: FloatArray, target: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the next point; `weight` is the metric in which residuals are measured."""
+        self.points = [*self.points[-MEMORY:], point.ravel()]
+        self.targets = [*self.targets[-MEMORY:], target.ravel()]
+        if len(self.points) == 1:
+            return target
+        residuals = np.array(self.targets) - np.array(self.points)
+        scale = np.sqrt(weight.ravel())
+        differences = np.diff(residuals, axis=0) * scale
+        mix, *_ = np.linalg.lstsq(differences.T, residuals[-1] * scale, rcond=1e-10)
+        mixed = self.targets[-1] - mix @ np.diff(np.array(self.targets), axis=0)
+        return np.asarray(mixed, np.float64).reshape(target.shape)
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.points, self.targets = [], []
+
+
+def maximize(
+    cells: Cells,
+    form: Form,
+    *,
+    tolerance: float,
+    max_iterations: int,
+    return_interrupted: bool = False,
+    progress: Callable[[int, float, float], None] | None = None,
+) -> Maximum:
+    """Maximise the penalised marginal log-likelihood.
+
+    Converged when neither the last change of a parameter nor the EM step that is still asked for exceeds `tolerance`,
+    items whose slopes have run to their bound left out.
+    """
+    law = Law()
+    point = start(cells, form)
+    nodes = first_nodes(cells, form, point, law)
+    counts = expect(cells, form, point, nodes, law)
+    at = _State(point, counts, counts.log_likelihood + form.log_prior(point)[0], np.inf)
+    path, acceleration, ended = [at.objective], Anderson(), "iteration_limit"
+    try:
+        for iteration in range(max_iterations + 1):
+            target, weight = em_map(cells, form, at.point, at.counts)
+            wanted = largest(form, at.point, target)
+            if progress is not None:
+                progress(iteration, at.objective, wanted)
+            if wanted <= tolerance and at.change <= tolerance:
+                ended = "converged"
+                break
+            if iteration == max_iterations:
+                break
+            better = _ascend(
+                cells, form, at, target, form.held(acceleration.next(at.point, target, weight)), law, acceleration
+            )
+            if better is None:
+                ended = "stood_still"
+                break
+            at = better
+            path.append(at.objective)
+    except KeyboardInterrupt:
+        if not return_interrupted:
+            raise
+        ended = "interrupted"
+    gradient = complete_terms(cells, form, at.point, at.counts)[0] + form.log_prior(at.point)[1]
+    return Maximum(at.point, law, at.counts, gradient, at.objective, path, at.change, ended)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _State:
+    point: FloatArray
+    counts: Expectation
+    objective: float
+    change: float
+
+
+def _ascend(
+    cells: Cells, form: Form, at: _State, target: FloatArray, trial: FloatArray, law: Law, acceleration: Anderson
+) -> _State | None:
+    """Return the accelerated point if it is no lower, else EM's own, else one on the way there; None if all are."""
+    nodes = renewed(cells, form, at.point, at.counts, law)
+    for attempt in range(HALVINGS):
+        counts = expect(cells, form, trial, nodes, law)
+        objective = counts.log_likelihood + form.log_prior(trial)[0]
+        if objective >= at.objective - ROUNDING * abs(at.objective):
+            return _State(trial, counts, objective, largest(form, at.point, trial))
+        acceleration.forget()
+        trial = target if attempt == 0 else 0.5 * (trial + at.point)
+    return None
+
+
+def largest(form: Form, point: FloatArray, other: FloatArray) -> float:
+    """Return the largest difference of two points over the items that have not run to the bound of slopes."""
+    moving = form.moving(point)
+    return float(np.abs(other - point)[moving].max()) if moving.any() else 0.0
+
+
+def em_map(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> tuple[FloatArray, FloatArray]:
+    """Return the point to which EM with parameter expansion goes, and the metric of residuals, both (J, p)."""
+    target, metric = point, None
+    for _ in range(NEWTON_STEPS):
+        gradient, information = complete_terms(cells, form, target, counts)
+        if metric is None:
+            metric = np.einsum("jpp->jp", information) + 1e-6
+        step = newton_step(form, target, gradient, information)
+        target = target + step
+        if np.abs(step).max() <= LONG_STEP:
+            break
+    mean = float(counts.mean.mean())
+    variance = float(np.mean(counts.sd**2 + (counts.mean - mean) ** 2))
+    assert metric is not None
+    return form.held(expand(form, target, mean, variance, cells.n_persons)), metric
+
+
+def expect(cells: Cells, form: Form, point: FloatArray, nodes: Nodes, law: Law) -> Expectation:
+    """Return the E-step, on a grid made wider while a posterior reaches its edge."""
+    while True:
+        counts = e_step(cells, form, point, nodes)
+        if counts.edge <= EDGE or nodes.capped:
+            return counts
+        more = max(1.0, 0.25 * float(nodes.theta[-1] - nodes.theta[0]))
+        nodes = make_nodes(law, nodes.theta[0] - more, nodes.theta[-1] + more, nodes.step)
+
+
+def renewed(cells: Cells, form: Form, point: FloatArray, counts: Expectation, law: Law) -> Nodes:
+    """Return a grid for the next iteration: as wide and as fine as the posteriors ask for."""
+    nodes = counts.nodes
+    low = float((counts.mean - REACH * counts.sd).min())
+    high = float((counts.mean + REACH * counts.sd).max())
+    step = fitting_step(smallest_sd(cells, form, point, low, high), form.discrimination(point))
+    ratio = step / nodes.step
+    if RENEW[0] <= ratio <= RENEW[1] and nodes.theta[0] <= low and nodes.theta[-1] >= high:
+        return nodes
+    return make_nodes(law, low - 2 * step, high + 2 * step, step)
+
+
+def smallest_sd(cells: Cells, form: Form, point: FloatArray, low: float, high: float) -> float:
+    """Return a lower bound of the posterior SDs: 1 / sqrt(1 + most information that a person can have)."""
+    theta = np.linspace(low, high, 41)
+    a, d = form.discrimination(point), point[:, 1]
+    t = np.tanh(0.5 * (np.multiply.outer(a, theta) + d[:, None]))
+    curvature = 0.25 * a[:, None] ** 2 * (1.0 - t**2)
+    if cells.equal_trials:
+        return float(1.0 / np.sqrt(1.0 + cells.equal_trials * curvature.sum(axis=0).max()))
+    most = max(float((cells.float_trials(rows) @ curvature).max()) for rows in cells.person_blocks())
+    return float(1.0 / np.sqrt(1.0 + most))
+
+
+def first_nodes(cells: Cells, form: Form, point: FloatArray, law: Law) -> Nodes:
+    """Return a grid from -6 to 6, fine enough for the start."""
+    step = fitting_step(smallest_sd(cells, form, point, -4.0, 4.0), form.discrimination(point))
+    return make_nodes(law, -6.0, 6.0, step)
+
+
+def start(cells: Cells, form: Form) -> FloatArray:
+    """Return a start (J, p): one slope, and difficulties by the normal approximation (PROX; Cohen 1979).
+
+    Logits of persons and of items, each corrected in turn for the mean of those they met.
+    """
+    items = logit((cells.item_successes + 0.5) / (cells.item_trials + 1.0))
+    score = cells.successes.sum(axis=1, dtype=np.uint64)
+    trials = cells.trials.sum(axis=1, dtype=np.uint64)
+    persons = logit((score + 0.5) / (trials + 1.0))
+    easiness, ability = items - persons.mean(), persons - persons.mean()
+    if not cells.equal_trials:
+        for _ in range(3):
+            of_items, of_persons = np.zeros(items.size), np.zeros(persons.size)
+            for rows in cells.person_blocks():
+                n = cells.float_trials(rows)
+                of_persons[rows] = n @ easiness
+            ability = persons - of_persons / trials
+            ability -= ability.mean()
+            for rows in cells.person_blocks():
+                of_items += ability[rows] @ cells.float_trials(rows)
+            easiness = items - of_items / cells.item_trials
+    else:
+        easiness = items
+    slope = float(np.clip(ability.std(), 0.3, 2.0))
+    if form.penalty.slope is not None:
+        slope = float(np.exp(form.penalty.slope.mean))
+    point = np.empty((items.size, form.n_columns))
+    point[:, 0] = slope if form.signed else np.log(slope)
+    point[:, 1] = easiness
+    if form.guessing is None:
+        point[:, 2] = logit(0.2)
+    return point
