@@ -84,50 +84,6 @@ class Form:
         """Return the derivative of a by the slope parameter, (J,)."""
         return np.ones(len(point)) if self.signed else np.exp(point[:, 0])
 
-    def log_prior(self, point: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Return the log prior density without constants, its gradient (J, p), and minus its Hessian (J, p, p).
-
-        A common slope's prior counts once, in the first row. Estimated means are the items' own, and the Hessian is
-        without their part, which is 1 / J of it.
-        """
-        j, p = point.shape
-        penalty = self._centered(point) if self.estimated_means else self.penalty
-        gradient, curvature = np.zeros((j, p)), np.zeros((j, p, p))
-        own = slice(0, 1) if self.slopes == "common" else slice(None)
-        value, slope_gradient, slope_curvature = penalty.slope_terms(point[own, 0])
-        gradient[own, 0], curvature[own, 0, 0] = -slope_gradient, slope_curvature
-        if self.penalty.location is not None:
-            loss, by_location, hessian, _ = penalty.location_terms(point[:, 0], point[:, 1])
-            value += loss
-            gradient[:, :2] -= by_location
-            curvature[:, :2, :2] += hessian
-        if self.guessing_prior is not None:
-            loss, by_guessing, curved = _guessing_terms(self.guessing_prior, point[:, 2])
-            value += loss
-            gradient[:, 2] -= by_guessing
-            curvature[:, 2, 2] += curved
-        return -value, gradient, curvature
-
-    def _centered(self, point: FloatArray) -> Penalty:
-        slope, location = self.penalty.slope, self.penalty.location
-        if slope is not None:
-            slope = Normal(float(point[:, 0].mean()), slope.sd)
-        if location is not None:
-            values = -point[:, 1] * np.exp(-point[:, 0]) if self.penalty.on_difficulty else point[:, 1]
-            location = Normal(float(values.mean()), location.sd)
-        return Penalty(slope, location, self.penalty.on_difficulty)
-
-
-def _guessing_terms(prior: LogitNormal | Beta, g: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-    """Minus the log density, with its derivatives by g = logit c; a Beta density is that of c itself."""
-    if isinstance(prior, LogitNormal):
-        z = (g - prior.mean) / prior.sd
-        return 0.5 * float(z @ z), z / prior.sd, np.full(g.size, prior.sd**-2)
-    c = expit(g)
-    above, below = prior.alpha - 1.0, prior.beta - 1.0
-    value = -above * np.log(c) - below * np.log1p(-c)
-    return float(value.sum()), -above * (1 - c) + below * c, (above + below) * c * (1 - c)
-
 
 def make_form(model: ItemModel, *, signed: bool) -> Form:
     """Return the form of a model. The Rasch model is the common-slope form: a is then the latent SD.

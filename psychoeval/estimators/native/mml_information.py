@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import Form
+from psychoeval.estimators.native.mml_priors import log_prior, taken_by_means
 from psychoeval.estimators.native.mml_steps import (
     Block,
     Expectation,
@@ -52,7 +53,7 @@ def observed_information(cells: Cells, form: Form, point: FloatArray, counts: Ex
             if (np.diag(term) <= enough * len(basis) / cells.n_persons).all():
                 break
     if form.estimated_means:
-        out -= _mean_curvature(form, point)
+        out -= taken_by_means(log_prior(form, point))
     return out
 
 
@@ -63,7 +64,7 @@ def complete_curvature(cells: Cells, form: Form, point: FloatArray, counts: Expe
         curvature = _curved_hessian(cells, form, point, counts)
     if not form.signed:
         curvature[:, 0, 0] -= gradient[:, 0]
-    return curvature + form.log_prior(point)[2]
+    return curvature + log_prior(form, point).curvature
 
 
 def _curved_hessian(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> FloatArray:
@@ -148,25 +149,6 @@ def _polynomials(weights: FloatArray, theta: FloatArray) -> list[FloatArray]:
     return out
 
 
-def _mean_curvature(form: Form, point: FloatArray) -> FloatArray:
-    """Return what the estimated prior means take from the curvature, (J p, J p): h h' / (J s^2) for each density."""
-    j, p = point.shape
-    out = np.zeros((j * p, j * p))
-    penalty = form.penalty
-    if penalty.slope is not None:
-        direction = np.zeros((j, p))
-        direction[:, 0] = 1.0
-        out += np.outer(direction, direction) / (j * penalty.slope.sd**2)
-    if penalty.location is not None:
-        direction = np.zeros((j, p))
-        direction[:, 1] = 1.0
-        if penalty.on_difficulty:
-            inverse = np.exp(-point[:, 0])
-            direction[:, 0], direction[:, 1] = point[:, 1] * inverse, -inverse
-        out += np.outer(direction, direction) / (j * penalty.location.sd**2)
-    return out
-
-
 def block_covariance(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> FloatArray:
     """Return the covariance of each item's parameters, (J, p, p), for tests of many items.
 
@@ -243,7 +225,7 @@ def _scale_information(form: Form, point: FloatArray, counts: Expectation, n_per
     h = 1e-3
 
     def prior(m: float, log_s: float) -> float:
-        return form.log_prior(rescaled(form, point, m, log_s))[0]
+        return log_prior(form, rescaled(form, point, m, log_s)).value
 
     at = prior(0.0, 0.0)
     out[0, 0] -= (prior(h, 0) - 2 * at + prior(-h, 0)) / h**2

@@ -13,6 +13,7 @@ from scipy.special import logit
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import Form
 from psychoeval.estimators.native.mml_law import REACH, Law, Nodes, fitting_step, make_nodes
+from psychoeval.estimators.native.mml_priors import log_prior
 from psychoeval.estimators.native.mml_steps import Expectation, complete_terms, e_step, expand, newton_step
 
 FloatArray = NDArray[np.float64]
@@ -23,7 +24,7 @@ EDGE: Final = 1e-9
 MEMORY: Final = 6
 #: Newton steps of an M-step while they are longer than this.
 LONG_STEP: Final = 0.1
-NEWTON_STEPS: Final = 6
+NEWTON_STEPS: Final = 12
 #: A new log-likelihood may lie this much, relative, below the last: rounding and a renewed grid.
 ROUNDING: Final = 1e-9
 #: The grid is renewed when its step should be this much finer or coarser.
@@ -108,7 +109,7 @@ def maximize(
     point = start(cells, form)
     nodes = first_nodes(cells, form, point, law)
     counts = expect(cells, form, point, nodes, law)
-    at = _State(point, counts, counts.log_likelihood + form.log_prior(point)[0], np.inf)
+    at = _State(point, counts, counts.log_likelihood + log_prior(form, point).value, np.inf)
     path, acceleration, ended = [at.objective], Anderson(), "iteration_limit"
     try:
         for iteration in range(max_iterations + 1):
@@ -133,7 +134,7 @@ def maximize(
         if not return_interrupted:
             raise
         ended = "interrupted"
-    gradient = complete_terms(cells, form, at.point, at.counts)[0] + form.log_prior(at.point)[1]
+    gradient = complete_terms(cells, form, at.point, at.counts)[0] + log_prior(form, at.point).gradient
     return Maximum(at.point, law, at.counts, gradient, at.objective, path, at.change, ended)
 
 
@@ -149,10 +150,9 @@ def _ascend(
     cells: Cells, form: Form, at: _State, target: FloatArray, trial: FloatArray, law: Law, acceleration: Anderson
 ) -> _State | None:
     """Return the accelerated point if it is no lower, else EM's own, else one on the way there; None if all are."""
-    nodes = renewed(cells, form, at.point, at.counts, law)
     for attempt in range(HALVINGS):
-        counts = expect(cells, form, trial, nodes, law)
-        objective = counts.log_likelihood + form.log_prior(trial)[0]
+        counts = expect(cells, form, trial, renewed(cells, form, trial, at.counts, law), law)
+        objective = counts.log_likelihood + log_prior(form, trial).value
         if objective >= at.objective - ROUNDING * abs(at.objective):
             return _State(trial, counts, objective, largest(form, at.point, trial))
         acceleration.forget()
@@ -168,19 +168,35 @@ def largest(form: Form, point: FloatArray, other: FloatArray) -> float:
 
 def em_map(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> tuple[FloatArray, FloatArray]:
     """Return the point to which EM with parameter expansion goes, and the metric of residuals, both (J, p)."""
-    target, metric = point, None
+    gradient, information = complete_terms(cells, form, point, counts)
+    metric = np.einsum("jpp->jp", information) + 1e-6
+    gain = gradient + log_prior(form, point).gradient
+    target, step = point, newton_step(form, point, gradient, information)
     for _ in range(NEWTON_STEPS):
-        gradient, information = complete_terms(cells, form, target, counts)
-        if metric is None:
-            metric = np.einsum("jpp->jp", information) + 1e-6
-        step = newton_step(form, target, gradient, information)
-        target = target + step
         if np.abs(step).max() <= LONG_STEP:
             break
+        gradient, information = complete_terms(cells, form, target + step, counts)
+        new_gain = gradient + log_prior(form, target + step).gradient
+        before, after = _along(form, gain, step), _along(form, new_gain, step)
+        # A Newton step of a saturated curve goes too far: those items go back to where the secant of the slope is 0.
+        beyond = (after < -0.5 * before)[:, None]
+        share = np.minimum(np.maximum(before, 0.0) / np.maximum(before - after, 1e-300), 0.7)[:, None]
+        onward = newton_step(form, target + step, gradient, information)
+        gain = np.where(beyond, gain, new_gain)
+        target, step = target + np.where(beyond, 0.0, step), np.where(beyond, share * step, onward)
+    too_long = np.abs(step).max(axis=1, keepdims=True) / LONG_STEP
+    if form.slopes == "common":
+        too_long = too_long.max()
+    target = target + step / np.maximum(1.0, too_long)
     mean = float(counts.mean.mean())
     variance = float(np.mean(counts.sd**2 + (counts.mean - mean) ** 2))
-    assert metric is not None
     return form.held(expand(form, target, mean, variance, cells.n_persons)), metric
+
+
+def _along(form: Form, gradient: FloatArray, step: FloatArray) -> FloatArray:
+    """Return the slope of the objective along `step` for each item, (J,), or for all where they share a parameter."""
+    slope: FloatArray = np.einsum("jp,jp->j", gradient, step)
+    return np.full(slope.shape, slope.sum()) if form.slopes == "common" else slope
 
 
 def expect(cells: Cells, form: Form, point: FloatArray, nodes: Nodes, law: Law) -> Expectation:
@@ -207,8 +223,8 @@ def renewed(cells: Cells, form: Form, point: FloatArray, counts: Expectation, la
 
 def smallest_sd(cells: Cells, form: Form, point: FloatArray, low: float, high: float) -> float:
     """Return a lower bound of the posterior SDs: 1 / sqrt(1 + most information that a person can have)."""
-    theta = np.linspace(low, high, 41)
     a, d = form.discrimination(point), point[:, 1]
+    theta = np.linspace(low, high, int(np.clip((high - low) * np.abs(a).max(), 41, 1001)))  # sees every item's peak
     t = np.tanh(0.5 * (np.multiply.outer(a, theta) + d[:, None]))
     curvature = 0.25 * a[:, None] ** 2 * (1.0 - t**2)
     if cells.equal_trials:

@@ -14,6 +14,7 @@ from scipy.special import log_expit
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import Form
 from psychoeval.estimators.native.mml_law import Nodes
+from psychoeval.estimators.native.mml_priors import LogPrior, log_prior
 
 FloatArray = NDArray[np.float64]
 
@@ -289,13 +290,13 @@ def newton_step(form: Form, point: FloatArray, gradient: FloatArray, information
 
     The curvature of log a's own scale, a dQ/da, is added where it leaves the model concave.
     """
-    _, prior_gradient, prior_curvature = form.log_prior(point)
-    slope = gradient + prior_gradient
-    curvature = information + prior_curvature
+    prior = log_prior(form, point)
+    slope = gradient + prior.gradient
+    curvature = information + prior.positive
     if not form.signed:
         bent = curvature[:, 0, 0] - gradient[:, 0]
         curvature[:, 0, 0] = np.where(bent > 0.3 * curvature[:, 0, 0], bent, curvature[:, 0, 0])
-    step = _common_step(slope, curvature) if form.slopes == "common" else _free_step(slope, curvature)
+    step = _common_step(slope, curvature) if form.slopes == "common" else _free_step(slope, curvature, prior)
     limit = LONGEST[: step.shape[1]]
     step /= np.maximum(1.0, (np.abs(step) / limit).max(axis=1, keepdims=True))
     if form.slopes == "common":
@@ -303,23 +304,28 @@ def newton_step(form: Form, point: FloatArray, gradient: FloatArray, information
     return form.held(point + step) - point
 
 
-def _free_step(slope: FloatArray, curvature: FloatArray) -> FloatArray:
-    p = slope.shape[1]
+def _free_step(slope: FloatArray, curvature: FloatArray, prior: LogPrior) -> FloatArray:
+    """Newton step of items that share nothing but the estimated means of their priors (Woodbury's identity)."""
     diagonal = np.einsum("jpp->jp", curvature)
     diagonal += 1e-10 * (1.0 + diagonal.max(axis=1, keepdims=True))  # items whose curve is flat where the persons are
-    if p == 2:
-        determinant = curvature[:, 0, 0] * curvature[:, 1, 1] - curvature[:, 0, 1] ** 2
-        determinant = np.maximum(determinant, 1e-12 * curvature[:, 0, 0] * curvature[:, 1, 1])
-        return (
-            np.column_stack(
-                [
-                    curvature[:, 1, 1] * slope[:, 0] - curvature[:, 0, 1] * slope[:, 1],
-                    curvature[:, 0, 0] * slope[:, 1] - curvature[:, 0, 1] * slope[:, 0],
-                ]
-            )
-            / determinant[:, None]
-        )
-    return np.asarray(np.linalg.solve(curvature, slope[:, :, None])[:, :, 0], np.float64)
+    sides = np.concatenate([slope[:, :, None], prior.by_means], axis=2)
+    solved = _solve(curvature, sides)
+    step, toward = solved[:, :, 0], solved[:, :, 1:]
+    if not toward.shape[2]:
+        return step
+    inner = prior.of_means - np.einsum("jpm,jpn->mn", prior.by_means, toward)
+    if np.linalg.eigvalsh(inner)[0] <= 1e-8 * np.trace(prior.of_means):
+        return step
+    return step + toward @ np.linalg.solve(inner, np.einsum("jpm,jp->m", prior.by_means, step))
+
+
+def _solve(blocks: FloatArray, sides: FloatArray) -> FloatArray:
+    if blocks.shape[1] == 3:
+        return np.asarray(np.linalg.solve(blocks, sides), np.float64)
+    a, b, c = blocks[:, 0, 0, None], blocks[:, 0, 1, None], blocks[:, 1, 1, None]
+    determinant = np.maximum(a * c - b**2, 1e-12 * a * c)
+    first, second = c * sides[:, 0] - b * sides[:, 1], a * sides[:, 1] - b * sides[:, 0]
+    return np.stack([first, second], axis=1) / determinant[:, None]
 
 
 def _common_step(slope: FloatArray, curvature: FloatArray) -> FloatArray:
@@ -359,25 +365,25 @@ def _penalised_scale(
 ) -> tuple[float, float]:
     def objective(m: float, log_s: float) -> float:
         persons = -log_s - (variance + (mean - m) ** 2) / (2.0 * np.exp(2.0 * log_s))
-        return float(n_persons * persons) + form.log_prior(rescaled(form, point, m, log_s))[0]
+        return float(n_persons * persons) + log_prior(form, rescaled(form, point, m, log_s)).value
 
     m, log_s = 0.0, 0.0
     at = objective(m, log_s)
     for _ in range(20):
         here = rescaled(form, point, m, log_s)
         a = form.discrimination(here)
-        _, by_prior, curved = form.log_prior(here)
+        prior = log_prior(form, here)
         # m moves d by a(1) dm, which in the rescaled a = a(1) s is a / s.
         shift = a * np.exp(-log_s)
         precision = np.exp(-2.0 * log_s)
         spread = variance + (mean - m) ** 2
         gradient = np.array([
-            n_persons * (mean - m) * precision + by_prior[:, 1] @ shift,
-            n_persons * (spread * precision - 1.0) + by_prior[:, 0].sum(),
+            n_persons * (mean - m) * precision + prior.gradient[:, 1] @ shift,
+            n_persons * (spread * precision - 1.0) + prior.gradient[:, 0].sum(),
         ])  # fmt: skip
         information = np.array([
-            [n_persons * precision + curved[:, 1, 1] @ shift**2, 0.0],
-            [0.0, 2.0 * n_persons * spread * precision + curved[:, 0, 0].sum()],
+            [n_persons * precision + prior.positive[:, 1, 1] @ shift**2, 0.0],
+            [0.0, 2.0 * n_persons * spread * precision + prior.positive[:, 0, 0].sum()],
         ])  # fmt: skip
         step = gradient / np.maximum(np.diag(information), 1e-10)
         for _ in range(30):
