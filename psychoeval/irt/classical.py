@@ -182,6 +182,38 @@ def item_rest_correlation(successes: CountArray, trials: CountArray) -> tuple[Fl
     return r, error, n_used
 
 
+def negative_item_rest(successes: CountArray, trials: CountArray) -> tuple[FloatArray, FloatArray, NDArray[np.intp]]:
+    """Return what `item_rest_correlation` does, with standard errors only where the correlation is negative.
+
+    Where every cell has the same trials, one product of the data with the total scores gives all correlations:
+    cov(x, t - x) = cov(x, t) - var(x), var(t - x) = var(t) - 2 cov(x, t) + var(x).
+    """
+    k = int(trials.flat[0])
+    n, j = trials.shape
+    if n < 3 or j < 2 or not (trials == k).all():
+        return item_rest_correlation(successes, trials)
+    total = successes.sum(axis=1, dtype=np.float64) / k
+    total -= total.mean()
+    sums, squares, cross = np.zeros(j), np.zeros(j), np.zeros(j)
+    step = max(1, BLOCK_CELLS // j)
+    for start in range(0, n, step):
+        x = successes[start : start + step] / k
+        sums += x.sum(axis=0)
+        cross += total[start : start + step] @ x
+        squares += np.einsum("ij,ij->j", x, x)
+    variance, covariance = squares / n - (sums / n) ** 2, cross / n
+    rest = np.mean(total**2) - 2 * covariance + variance
+    usable = (variance > 1e-24) & (rest > 1e-24 * j**2)
+    r = np.full(j, np.nan)
+    np.divide(covariance - variance, np.sqrt(np.where(usable, variance * rest, 1.0)), out=r, where=usable)
+    error = np.full(j, np.nan)
+    negative = np.flatnonzero(r < 0)
+    for chosen in np.array_split(negative, max(1, n * negative.size // BLOCK_CELLS)):
+        x = (successes[:, chosen] / k).T
+        error[chosen] = _correlations(x, total - x, np.ones(x.shape, dtype=bool))[1]
+    return np.clip(r, -1, 1), error, np.full(j, n, dtype=np.intp)
+
+
 def _correlations(x: FloatArray, y: FloatArray, used: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Return Pearson's r and its standard error of each row, over the cells used."""
     n = np.count_nonzero(used, axis=1)

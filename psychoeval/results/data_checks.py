@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
-from psychoeval.irt.classical import item_rest_correlation
+from psychoeval.irt.classical import negative_item_rest
 from psychoeval.responses.connectivity import components
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.judgement import NAMED
@@ -42,7 +42,7 @@ def factor_warning(responses: Responses, slopes: Slopes) -> Sentences:
     slopes : {"free", "positive", "equal"}
         What the model lets them be.
     """
-    correlation, error, n = item_rest_correlation(responses.successes, responses.trials)
+    correlation, error, n = negative_item_rest(responses.successes, responses.trials)
     known = np.isfinite(correlation)
     unrelated = known & (correlation <= 0)
     total = int(known.sum())

@@ -137,9 +137,9 @@ class MML:
         data = modeled(responses, constant_items=form.penalty.location is not None)
         if not model.is_penalised:
             check_degrees_of_freedom(model, data.part.trials.max(axis=0).astype(np.intp))
-        if self.disconnected == "refuse":
-            require_connected(data.part)
         cells = Cells(data.part.successes, data.part.trials, self.n_threads or os.cpu_count() or 1)
+        if self.disconnected == "refuse" and not cells.equal_trials:
+            require_connected(data.part)
         maximum = maximize(
             cells,
             form,

@@ -232,11 +232,12 @@ class Report:
             posterior = Posterior(np.zeros(0), counts.mean, counts.sd, np.zeros(0))
             found += judge_unit(posterior, LatentDistribution())
         part = self.data.part
+        link = "Only the assumption that all abilities come from one law links them"
         found += Judgement(
             self._failures(),
             (
                 *factor_warning(part, _slopes(self.form)),
-                *disconnected_warning(part, "Only the assumption that all abilities come from one law links them"),
+                *(() if self.cells.equal_trials else disconnected_warning(part, link)),
                 *self._remarks(items, people),
             ),
         )

@@ -381,11 +381,10 @@ def _penalised_scale(
             n_persons * (mean - m) * precision + prior.gradient[:, 1] @ shift,
             n_persons * (spread * precision - 1.0) + prior.gradient[:, 0].sum(),
         ])  # fmt: skip
-        information = np.array([
-            [n_persons * precision + prior.positive[:, 1, 1] @ shift**2, 0.0],
-            [0.0, 2.0 * n_persons * spread * precision + prior.positive[:, 0, 0].sum()],
-        ])  # fmt: skip
-        step = gradient / np.maximum(np.diag(information), 1e-10)
+        information = n_persons * precision * np.array([1.0, 2.0 * spread])
+        if not form.estimated_means:  # which are all but indifferent to origin and unit
+            information += [prior.positive[:, 1, 1] @ shift**2, prior.positive[:, 0, 0].sum()]
+        step = gradient / information
         for _ in range(30):
             trial = (m + step[0], log_s + step[1])
             value = objective(*trial)
@@ -395,6 +394,6 @@ def _penalised_scale(
         else:
             return m, log_s
         m, log_s, at = *trial, value
-        if np.abs(step).max() < 1e-12:
+        if np.abs(step).max() < 1e-9:
             break
     return m, log_s
