@@ -79,7 +79,7 @@ class EngineState:
 
 
 def probe(engine: str) -> EngineState:
-    """Return the state of an engine: numpy, r, mirt, rpy2, lme4, psych (R), report or parquet.
+    """Return the state of an engine: numpy, r, mirt, rpy2, lme4, psych, erm (R), report or parquet.
 
     The first call for R costs the start of one child process (about .3 s), that for rpy2 another; later ones nothing.
 
@@ -270,9 +270,9 @@ def _elsewhere(package: str, home: str) -> list[str]:
 
 
 def _r_package(package: str, apt: str = "") -> EngineState:
-    r, packages = _ask_r(_environment())
+    engine, (r, packages) = package.lower(), _ask_r(_environment())
     if not r.available:
-        return EngineState(package, False, f"{package} needs R. {r.problem}", r.remedy, r.versions, r.paths)
+        return EngineState(engine, False, f"{package} needs R. {r.problem}", r.remedy, r.versions, r.paths)
     found, r_version, libraries = packages[package], r.versions["R"], r.paths["libraries"]
     versions, paths = dict(r.versions), {"libraries": libraries}
     remedy = f"Run `make setup` in the checkout{apt and f', `apt-get install {apt}`'} or {_R_INSTALL.format(package)}."
@@ -289,14 +289,14 @@ def _r_package(package: str, apt: str = "") -> EngineState:
         elif found.fault:
             problem += f"cannot load: {found.fault}."
         else:
-            return EngineState(package, True, "", "", versions, paths)
+            return EngineState(engine, True, "", "", versions, paths)
     elif others := _elsewhere(package, r.paths["R_HOME"]):
         problem = f"{package} is in {', '.join(others)}, and R {r_version} looks only into {libraries}."
         remedy = f"If it was built for this R: export R_LIBS={others[0]}. Otherwise: {remedy}"
     else:
         problem = f"{package} is not installed for R {r_version}, which looks into {libraries}."
         remedy += " A library that only a start-up file (.Rprofile) names is not looked into: name it in R_LIBS."
-    return EngineState(package, False, problem, remedy, versions, paths)
+    return EngineState(engine, False, problem, remedy, versions, paths)
 
 
 #: As bridge_rpy2 does it; rinterface.initr() would ask a child that runs profiles.
@@ -347,6 +347,7 @@ _PROBES: dict[str, Callable[[], EngineState]] = {
     "rpy2": _rpy2,
     "lme4": partial(_r_package, "lme4", "r-cran-lme4"),
     "psych": partial(_r_package, "psych", "r-cran-psych"),
+    "erm": partial(_r_package, "eRm"),
     "report": partial(_python_packages, "report", ("matplotlib", "jinja2")),
     "parquet": partial(_python_packages, "parquet", ("pyarrow",)),
 }

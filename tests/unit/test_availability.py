@@ -23,6 +23,7 @@ psychoeval:least|4.1
 psychoeval:package|mirt|1.48|{mirt}|4.2.2|{path}|{fault}
 psychoeval:package|lme4|1.1-31|1.1-31|4.2.2|/lib/two/lme4|{nothing}
 psychoeval:package|psych|2.2.9||||
+psychoeval:package|eRm|1.0-10|1.0-10|4.2.2|/lib/two/eRm|{nothing}
 psychoeval:end
 """.replace("|", "\t")
 
@@ -219,8 +220,8 @@ def test_mirt_in_another_library(fake: FakeR) -> None:
 
 def test_one_start_of_r_serves_every_package(fake: FakeR) -> None:
     fake.answers()
-    assert [probe(name).available for name in ("r", "mirt", "lme4", "psych", "r", "mirt")] == [
-        True, True, True, False, True, True,
+    assert [probe(name).available for name in ("r", "mirt", "lme4", "psych", "erm", "r", "mirt")] == [
+        True, True, True, False, True, True, True,
     ]  # fmt: skip
     assert fake.starts == 1
 

@@ -132,7 +132,7 @@ def test_what_is_missing_is_said_and_set_up_goes_on(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PSYCHOEVAL_REQUIRE", raising=False)
-    assert main.conclude(STATES, "") == 0
+    assert main.conclude(STATES, {}) == 0
     said = capsys.readouterr().out
     assert "ready:   numpy, r\n" in said
     assert "MISSING: mirt. mirt is not installed." in said
@@ -143,7 +143,7 @@ def test_what_is_required_and_missing_fails(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PSYCHOEVAL_REQUIRE", "r, mirt")
-    assert main.conclude(STATES, "Deriv stops it.") == 1
+    assert main.conclude(STATES, {"mirt": "Deriv stops it."}) == 1
     said = capsys.readouterr().out
     assert "Deriv stops it." in said
     assert "PSYCHOEVAL_REQUIRE names mirt: set-up has failed." in said

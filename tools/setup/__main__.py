@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 
 if sys.version_info < (3, 11):  # noqa: UP036 - said here, because nothing else has looked yet
     sys.exit(
@@ -28,13 +29,14 @@ def main() -> int:
     system_packages()
     if not environment.is_current():
         environment.install_package()
-    mirt_problem = ""
+    problems: dict[str, str] = {}
     states = environment.engines()
-    if states["r"].available and not states["mirt"].available:
-        mirt_problem = mirt.install(states["r"])
+    for package in ("mirt", "eRm"):
+        if states["r"].available and not states[package.lower()].available:
+            problems[package.lower()] = mirt.install(states["r"], package)
     if states["r"].available and not states["rpy2"].available:
         environment.install_rpy2(states["r"].versions["R"])
-    return conclude(environment.engines(), mirt_problem)
+    return conclude(environment.engines(), problems)
 
 
 def system_packages() -> None:
@@ -42,22 +44,20 @@ def system_packages() -> None:
     if not debian.can_use_apt():
         return
     states = {state.engine: state for state in availability.doctor()}
-    r, packages = states["r"], ("mirt", "lme4", "psych")
+    r, packages = states["r"], ("mirt", "lme4", "psych", "erm")
     no_r = shutil.which("Rscript") is None and not os.environ.get("R_HOME")
     debians = r.available and r.paths["R_HOME"] == "/usr/lib/R"
     if no_r or (debians and not all(states[name].available for name in packages)):
         debian.install(debian.r_packages(), "R and the R packages that this distribution has")
 
 
-def conclude(states: dict[str, EngineState], mirt_problem: str) -> int:
-    """Print what is there and what is not; return the exit status."""
+def conclude(states: dict[str, EngineState], problems: Mapping[str, str]) -> int:
+    """Print what is there and what is not, and what kept set-up from it; return the exit status."""
     missing = [state for state in states.values() if not state.available]
     say(f"ready:   {', '.join(name for name, state in states.items() if state.available)}")
     by_remedy: dict[str, list[EngineState]] = {}
     for state in missing:
-        by_remedy.setdefault(mirt_problem if state.engine == "mirt" and mirt_problem else state.remedy, []).append(
-            state
-        )
+        by_remedy.setdefault(problems.get(state.engine) or state.remedy, []).append(state)
     for remedy, alike in by_remedy.items():
         say(f"MISSING: {', '.join(state.engine for state in alike)}. {alike[0].problem}")
         say(f"         {remedy}")

@@ -1,4 +1,4 @@
-"""mirt: from a local folder of R packages, or from the repositories that R has configured."""
+"""mirt, and eRm for the tests: from a local folder of R packages, or from the repositories that R has configured."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ REPOSITORY_LIMIT = 15
 _MARK = "psychoeval:"
 
 
-def install(r: EngineState) -> str:
-    """Install mirt for this R; return "" or what kept it from being installed and what helps."""
+def install(r: EngineState, package: str = "mirt") -> str:
+    """Install `package` for this R; return "" or what kept it from being installed and what helps."""
     rscript, version = r.paths["Rscript"], r.versions["R"]
     folder = local_folder()
     local, is_built = local_repository(folder, debian.release(), version) if folder else (None, False)
@@ -27,7 +27,7 @@ def install(r: EngineState) -> str:
             f"{folder} holds no R repository (src/contrib/PACKAGES). Name another: PSYCHOEVAL_CRAN=<folder> make setup"
         )
     if not is_built and debian.can_use_apt():
-        debian.install(["r-base-dev", "cmake"], "the compilers and cmake, to build what mirt builds on")
+        debian.install(["r-base-dev", "cmake"], f"the compilers and cmake, to build what {package} builds on")
     repositories = [local.as_uri()] if local else reachable_repositories(rscript)
     if not repositories:
         return (
@@ -35,11 +35,11 @@ def install(r: EngineState) -> str:
             "make setup again where a repository that R has configured can be reached."
         )
     where = f"{repositories[0]}{'' if is_built else '; building it takes some minutes'}"
-    fine, output = _run_r(f"installing mirt for R {version} from {where}", rscript, repositories)
+    fine, output = _run_r(f"installing {package} for R {version} from {where}", package, rscript, repositories)
     if local and not fine and gap(output):
         say(f"  it builds on {', '.join(gap(output))}: looking into the repositories that R has configured")
         if more := reachable_repositories(rscript):
-            fine, output = _run_r("installing mirt with those too", rscript, repositories + more)
+            fine, output = _run_r(f"installing {package} with those too", package, rscript, repositories + more)
     if fine:
         return ""
     if not gap(output):
@@ -48,7 +48,7 @@ def install(r: EngineState) -> str:
 
 
 def explain(missing: list[str]) -> str:
-    """Return why mirt could not be installed and what helps, from the R packages found nowhere."""
+    """Return why a package could not be installed and what helps, from the R packages found nowhere."""
     if "Deriv" in missing:
         return DERIV_HELP
     if missing:
@@ -107,10 +107,10 @@ def _answers(rscript: str, url: str) -> bool:
 
 
 def gap(output: str) -> list[str]:
-    """Return the R packages that install_mirt.R found nowhere."""
+    """Return the R packages that install_package.R found nowhere."""
     return next((line.split("\t")[1:] for line in output.splitlines() if line.startswith(f"{_MARK}gap")), [])
 
 
-def _run_r(what: str, rscript: str, repositories: list[str]) -> tuple[bool, str]:
-    script = Path(__file__).with_name("install_mirt.R")
-    return run(what, [rscript, str(script), *repositories], {"MAKEFLAGS": f"-j{os.cpu_count() or 1}"})
+def _run_r(what: str, package: str, rscript: str, repositories: list[str]) -> tuple[bool, str]:
+    script = Path(__file__).with_name("install_package.R")
+    return run(what, [rscript, str(script), package, *repositories], {"MAKEFLAGS": f"-j{os.cpu_count() or 1}"})

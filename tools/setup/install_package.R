@@ -1,16 +1,17 @@
-# Installs mirt and what it builds on from the repositories given, into the first library that can be written.
+# Installs a package and what it builds on from the repositories given, into the first library that can be written.
 #
-#   Rscript install_mirt.R repository-url...
+#   Rscript install_package.R package repository-url...
 #
 # Status 3, with the names behind "psychoeval:gap", if a package is neither there nor installed: better told at once
 # than after minutes of building.
 
-repos <- commandArgs(TRUE)
+package <- commandArgs(TRUE)[1]
+repos <- commandArgs(TRUE)[-1]
 # A repository of built packages is read as "source" too: R knows a built package by its Built field.
 type <- if (any(startsWith(repos, "file:"))) "source" else getOption("pkgType")
 
 offered <- available.packages(repos = repos)
-wanted <- c("mirt", tools::package_dependencies("mirt", offered, recursive = TRUE)$mirt)
+wanted <- c(package, tools::package_dependencies(package, offered, recursive = TRUE)[[package]])
 gap <- setdiff(wanted, c(rownames(offered), rownames(installed.packages())))
 if (length(gap) > 0) {
   cat("\npsychoeval:gap", gap, sep = "\t")
@@ -23,5 +24,6 @@ if (is.na(target)) {
   dir.create(target, recursive = TRUE, showWarnings = FALSE)
   .libPaths(target)
 }
-install.packages("mirt", lib = target, repos = repos, type = type, Ncpus = max(1, parallel::detectCores(), na.rm = TRUE))
-quit(status = if (length(find.package("mirt", quiet = TRUE)) == 1) 0 else 1)
+cores <- max(1, parallel::detectCores(), na.rm = TRUE)
+install.packages(package, lib = target, repos = repos, type = type, Ncpus = cores)
+quit(status = if (length(find.package(package, quiet = TRUE)) == 1) 0 else 1)
