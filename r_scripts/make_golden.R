@@ -1,6 +1,6 @@
 # Reference values for tests/golden, by calling the R packages directly:
 #   Rscript r_scripts/make_golden.R            (from the root of a checkout)
-# Needs mirt, psych and digest. Data come from tests/golden/data; the simulated set is made here once and
+# Needs mirt, psych, eRm and digest. Data come from tests/golden/data; the simulated set is made here once and
 # kept, so that another R or another generator of random numbers cannot change it.
 
 suppressPackageStartupMessages(library(mirt))
@@ -115,6 +115,20 @@ classical <- function(y) {
   )
 }
 
+# eRm minimises by nlm, which takes gradient and curvature by differences and stops at its default tolerance.
+conditional <- function(y) {
+  fitted <- eRm::RM(as.matrix(y), sum0 = TRUE)
+  stopifnot(fitted$convergence == 1)
+  out <- list(
+    items = colnames(y), difficulty = -unname(fitted$betapar), standard_error = unname(fitted$se.beta),
+    log_likelihood = fitted$loglik, parameters = fitted$npar
+  )
+  # Groups by raw score: eRm's rule for missing cells is its own.
+  if (anyNA(y)) return(out)
+  test <- eRm::LRtest(fitted, splitcr = "mean")
+  c(out, list(andersen = list(statistic = unname(test$LR), df = unname(test$df), p_value = unname(test$pvalue))))
+}
+
 prepare_data <- function(name) {
   path <- file.path(golden, "data", paste0(name, ".csv"))
   if (file.exists(path)) return(invisible())
@@ -136,8 +150,9 @@ main <- function() {
     write_golden(lapply(models, function(model) describe(y, model)), paste0("mirt_", name, ".json"))
     # psych's rule for missing cells (pairwise) is its own: complete data only.
     if (!anyNA(y)) write_golden(classical(y), paste0("psych_", name, ".json"))
+    write_golden(conditional(y), paste0("erm_", name, ".json"))
   }
-  packages <- c("mirt", "psych")
+  packages <- c("mirt", "psych", "eRm")
   names(packages) <- packages
   files <- file.path("data", paste0(sets, ".csv"))
   names(files) <- files
@@ -148,7 +163,7 @@ main <- function() {
     generator = list(path = "r_scripts/make_golden.R", sha256 = sha256("r_scripts/make_golden.R")),
     sha256 = lapply(files, function(f) sha256(file.path(golden, f))),
     references = as.list(vapply(
-      c(paste0("mirt_", sets, ".json"), "psych_lsat6.json", "psych_lsat7.json"),
+      c(paste0(rep(c("mirt_", "erm_"), each = length(sets)), sets, ".json"), "psych_lsat6.json", "psych_lsat7.json"),
       function(f) sha256(file.path(golden, f)), character(1)
     ))
   ), "manifest.json")

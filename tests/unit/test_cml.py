@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from psychoeval.errors import DataError, DisconnectedDataError, ModelError, SettingsError
 from psychoeval.estimators.native import cml_search
 from psychoeval.estimators.native.cml import CML
+from psychoeval.estimators.native.cml_andersen import andersen_test
 from psychoeval.estimators.native.cml_search import intercept_covariance, maximize
 from psychoeval.estimators.native.cml_steps import (
     approximate_information,
@@ -338,3 +339,48 @@ def test_persons_who_saw_constant_items_only_are_named():
     found = quiet(Responses.from_array(given))
     assert np.isnan(found.abilities.estimate[7])
     assert any("person-8" in text and "constant items" in text for text in found.convergence.warnings)
+
+
+def test_andersens_test_has_its_level_under_the_model_and_power_against_unequal_slopes():
+    rng = np.random.default_rng(21)
+    d = np.linspace(-1, 1, 6)
+    p_values, powers = [], []
+    for _ in range(200):
+        theta = rng.normal(size=(300, 1))
+        for a, into in ((np.ones(6), p_values), (np.repeat([0.5, 2.0], 3), powers)):
+            given = Responses.from_array((rng.random((300, 6)) < 1 / (1 + np.exp(-a * theta - d))).astype(float))
+            into.append(andersen_test(given).p_value)
+    # Monte Carlo error of .05 over 200 sets: .015.
+    assert 0.01 < np.mean(np.array(p_values) < 0.05) < 0.10
+    assert np.mean(np.array(powers) < 0.05) > 0.9
+
+
+def test_andersens_test_is_twice_what_the_groups_gain_apart():
+    responses = simulated(200, np.linspace(-1, 1, 5), 22, missing=0.2)
+    first = np.arange(200) < 80
+    apart = [quiet(responses.select(persons=part)).log_likelihood for part in (first, ~first)]
+    found = andersen_test(responses, first)
+    assert found.statistic == pytest.approx(2 * (sum(apart) - quiet(responses).log_likelihood), rel=0, abs=1e-8)
+    assert (found.degrees_of_freedom, found.items_left_out) == (4, ())
+    assert andersen_test(responses, ~first).statistic == pytest.approx(found.statistic, rel=0, abs=1e-8)
+
+
+def test_andersens_test_leaves_out_items_that_are_constant_in_a_group():
+    values = simulated(200, np.zeros(5), 23).proportions.copy()
+    first = np.arange(200) < 100
+    values[first, 3] = 1.0
+    found = andersen_test(Responses.from_array(values), first)
+    assert found.items_left_out == ("item-4",)
+    assert found.degrees_of_freedom == 3
+    kept = Responses.from_array(values).select(items=np.array([0, 1, 2, 4]))
+    assert found.statistic == pytest.approx(andersen_test(kept, first).statistic, rel=0, abs=1e-9)
+
+
+def test_andersens_test_refuses_groups_that_are_none():
+    responses = simulated(50, np.zeros(4), 24, missing=0.2)
+    with pytest.raises(DataError, match="raw scores on different items do not compare"):
+        andersen_test(responses)
+    with pytest.raises(DataError, match="The groups have 50 of 50 persons"):
+        andersen_test(responses, np.ones(50, bool))
+    with pytest.raises(DataError, match=r"array of shape \(3,\)"):
+        andersen_test(responses, [True, False, True])

@@ -1,0 +1,104 @@
+"""Conditional maximum likelihood of the Rasch model against R's eRm, and against the marginal one."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from psychoeval.estimators.native.cml_andersen import andersen_test
+from psychoeval.fitting import fit
+from psychoeval.rbridge.bridge_rscript import RscriptBridge
+from psychoeval.responses.matrix import Responses
+from psychoeval.results.fit_result import FitResult
+from tests.gates import needs
+from tests.golden import data, reference
+from tests.parity import tolerances
+
+SETS = ("lsat6", "lsat7", "simulated_missing")
+
+
+def conditional(responses: Responses) -> FitResult:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit(responses, "cml", model="Rasch")
+
+
+def booklets(seed: int) -> Responses:
+    """500 persons with normal abilities on three overlapping booklets of 8 of 12 Rasch items."""
+    rng = np.random.default_rng(seed)
+    theta, b = rng.normal(size=(500, 1)), np.linspace(-1.5, 1.5, 12)[rng.permutation(12)]
+    values = (rng.random((500, 12)) < 1 / (1 + np.exp(b - theta))).astype(float)
+    for k in range(3):
+        values[k::3, 4 * k : 4 * k + 4] = np.nan
+    return Responses.from_array(values)
+
+
+def assert_same(found: FitResult, difficulty: np.ndarray, error: np.ndarray, log_likelihood: float) -> None:
+    items = found.item_parameters
+    assert found.convergence.status == "converged"
+    assert items.difficulty == pytest.approx(difficulty, rel=0, abs=tolerances.ERM)
+    assert items.standard_errors["difficulty"] == pytest.approx(error, rel=tolerances.ERM)
+    assert found.log_likelihood == pytest.approx(log_likelihood, rel=0, abs=tolerances.ERM_LOG_LIKELIHOOD)
+    # eRm's optimizer cannot end above the maximum.
+    assert found.log_likelihood > log_likelihood - 1e-9
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_difficulties_errors_and_likelihood_are_erms(name):
+    expected, found = reference(f"erm_{name}"), conditional(data(name))
+    assert found.item_parameters.item_ids == tuple(expected["items"])
+    assert found.n_parameters == expected["parameters"]
+    assert_same(
+        found, np.array(expected["difficulty"]), np.array(expected["standard_error"]), expected["log_likelihood"]
+    )
+
+
+@pytest.mark.parametrize("name", ["lsat6", "lsat7"])
+def test_andersens_test_is_erms(name):
+    expected, found = reference(f"erm_{name}")["andersen"], andersen_test(data(name))
+    assert found.statistic == pytest.approx(expected["statistic"], rel=0, abs=2 * tolerances.ERM_LOG_LIKELIHOOD)
+    assert found.degrees_of_freedom == expected["df"]
+    assert found.p_value == pytest.approx(expected["p_value"], rel=0, abs=tolerances.ERM_LOG_LIKELIHOOD)
+
+
+@needs("erm")
+def test_booklets_by_erm_itself():
+    responses = booklets(1)
+    job = {
+        "x": np.ravel(responses.proportions, order="F"),
+        "n_persons": responses.n_persons,
+        "n_items": responses.n_items,
+    }
+    erm = RscriptBridge().call(Path(__file__).with_name("rasch_erm.R"), "erm_rasch", job, timeout=300)
+    assert_same(conditional(responses), erm["difficulty"], erm["standard_error"], erm["log_likelihood"][0])
+
+
+def complete(seed: int) -> Responses:
+    """500 persons with normal abilities on 12 Rasch items."""
+    rng = np.random.default_rng(seed)
+    theta, b = rng.normal(size=(500, 1)), np.linspace(-1.5, 1.5, 12)
+    return Responses.from_array((rng.random((500, 12)) < 1 / (1 + np.exp(b - theta))).astype(float))
+
+
+@pytest.mark.parametrize("source", ["lsat6", "lsat7", 1, 2, 3])
+def test_marginal_difficulties_are_near_where_abilities_are_normal(source):
+    responses = data(source) if isinstance(source, str) else complete(source)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        marginal = fit(responses, "mml", model="Rasch").item_parameters.difficulty
+    items = conditional(responses).item_parameters
+    apart = (marginal - marginal.mean() - items.difficulty) / items.standard_errors["difficulty"]
+    assert np.abs(apart).max() < tolerances.CML_AGAINST_MML
+
+
+def test_marginal_difficulties_are_not_near_where_abilities_are_far_from_normal():
+    # What the bound is worth: under a skewed law the marginal fit, which assumes a normal one, leaves it.
+    rng = np.random.default_rng(4)
+    theta, b = rng.exponential(1.5, (20_000, 1)), np.linspace(-1, 3, 9)
+    responses = Responses.from_array((rng.random((20_000, 9)) < 1 / (1 + np.exp(b - theta))).astype(float))
+    marginal = fit(responses, "mml", model="Rasch").item_parameters.difficulty
+    items = conditional(responses).item_parameters
+    error = items.standard_errors["difficulty"]
+    assert np.abs((marginal - marginal.mean() - items.difficulty) / error).max() > tolerances.CML_AGAINST_MML
+    assert np.abs((items.difficulty - (b - b.mean())) / error).max() < 3.5
