@@ -5,13 +5,14 @@ VENV = .venv/bin/python
 # What the demo compares. The free 2PL is there to show what it hits on 35 systems: hence its time limit.
 DEMO = swebench-verified --model Rasch --model "2PL[weak]" --model 2PL --allow-free-2pl --timeout 120 --jobs 2 --seed 1
 
-.PHONY: help setup test demo bench lint
+.PHONY: help setup test demo bench bench-native lint
 
 help:
 	@echo "make setup   .venv with psychoeval and its tools; R and mirt where that can be done"
 	@echo "make test    set up, then run all tests"
 	@echo "make demo    set up, then compare estimators on real data: out/swebench-verified.html"
 	@echo "make bench   set up, then run the benchmarks"
+	@echo "make bench-native  set up, then compare marginal-likelihood programs (BENCH=\"--help\" lists options)"
 	@echo "make lint    style and types"
 
 setup:
@@ -26,6 +27,9 @@ demo: setup
 
 bench: setup
 	@set -e; for script in benchmarks/[!_]*.py; do echo "== $$script"; $(VENV) "$$script"; done
+
+bench-native: setup
+	$(VENV) -m benchmarks.native $(BENCH)
 
 lint: setup
 	$(VENV) -m ruff check .

@@ -25,7 +25,7 @@ class Size:
     @property
     def name(self) -> str:
         """As the table names it."""
-        return f"{self.n_persons}x{self.n_items}" + (f"-{round(100 * self.missing)}%missing" if self.missing else "")
+        return f"{self.n_persons}x{self.n_items}" + ("-missing" if self.missing else "")
 
 
 SIZES = {

@@ -67,8 +67,10 @@ class Program:
 PROGRAMS = {
     program.key: program
     for program in (
-        Program("mml", "mml", "own.py", settings={"estimator": "mml"}),
-        Program("mml-none", "mml, no priors", "own.py", settings={"estimator": "mml", "priors": "none"}),
+        Program("mml", "mml", "own.py", settings={"estimator": "mml", "n_threads": 1}),
+        Program(
+            "mml-none", "mml, no priors", "own.py", settings={"estimator": "mml", "priors": "none", "n_threads": 1}
+        ),
         Program("random-item", "random-item", "own.py", settings={"estimator": "random-item"}),
         Program("vi", "vi", "own.py", settings={"estimator": "vi"}),
         Program("map", "map", "own.py", settings={"estimator": "map"}),

@@ -13,7 +13,7 @@ def prepare(cells: np.ndarray[Any, Any], settings: dict[str, Any]) -> np.ndarray
     items_by_persons = np.ascontiguousarray(cells.T.astype(int))
     if (cells == 255).any():
         items_by_persons[items_by_persons == 255] = -1
-        return girth.tag_missing_data(items_by_persons, [0, 1])
+        return np.asarray(girth.tag_missing_data(items_by_persons, [0, 1]))
     return items_by_persons
 
 

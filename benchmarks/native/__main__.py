@@ -1,0 +1,125 @@
+"""Compare marginal-likelihood programs: python -m benchmarks.native [options]; see --help.
+
+Without options: mml on five seeds a size (one at 6000x28000), and R mirt, at its default and with 241 nodes and 5,000
+cycles, on one seed of the sizes it can be waited for. Every run has a child process of its own, one thread and a time
+limit. Writes out/bench-native.json and out/bench-native-growth.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Collection
+
+from benchmarks.native import growth
+from benchmarks.native.data import SIZES, simulate
+from benchmarks.native.environments import ROOT
+from benchmarks.native.programs import PROGRAMS
+from benchmarks.native.runs import Run, run
+from benchmarks.native.table import LEGEND, size_lines
+from benchmarks.native.targets import LARGE, judge
+
+OUT = ROOT / "out"
+#: Sizes at which a peer runs unless --sizes names others: elsewhere it would be waited for, to no end.
+QUICK = {
+    "r-mirt": ("30x100", "100x1000", "1000x1000", "1000x5000"),
+    "r-mirt-fine": ("100x1000", "1000x1000"),
+}
+CORES_AT_LARGE = 2
+
+
+def main() -> None:
+    options = _options()
+    began = time.monotonic()
+    runs: dict[str, list[Run]] = {}
+    print(LEGEND, flush=True)
+    for size in options.sizes or SIZES:
+        found = _size(size, options)
+        runs[size] = found
+        print("\n" + "\n".join(size_lines(size, found)), flush=True)
+    missing = dict.fromkeys(r.problem for rs in runs.values() for r in rs if r.problem and not r.facts)
+    print("\nTargets, mml:")
+    print("\n".join(judge(runs)))
+    _print_share_of_peak(runs)
+    if options.growth:
+        ours = PROGRAMS["mml"]
+        path = OUT / "bench-native-growth.png"
+        sentences = growth.draw(growth.measure(ours, options.limit), ours.label, path)
+        print("\n" + "\n".join(sentences) + f"\nPicture: {path.relative_to(ROOT)}")
+    if missing:
+        print("\nWithout figures: " + " ".join(missing))
+    OUT.mkdir(exist_ok=True)
+    (OUT / "bench-native.json").write_text(
+        json.dumps([dataclasses.asdict(r) for rs in runs.values() for r in rs], indent=1)
+    )
+    print(f"\n{time.monotonic() - began:.0f} s in all; every run is in out/bench-native.json")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.native", description=str(__doc__).splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=5, help="of our programs; 1 at 6000x28000 (default 5)")
+    parser.add_argument("--peer-seeds", type=int, default=1, help="of the other programs (default 1)")
+    parser.add_argument("--sizes", type=_names(SIZES), help=f"comma-separated, of {', '.join(SIZES)}")
+    parser.add_argument(
+        "--peers",
+        type=_names(PROGRAMS),
+        default=["mml", "r-mirt", "r-mirt-fine"],
+        help=f"programs, comma-separated, of {', '.join(PROGRAMS)}",
+    )
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds for one run (default 300)")
+    parser.add_argument("--no-growth", dest="growth", action="store_false", help="leave out the picture of cost growth")
+    return parser.parse_args()
+
+
+def _names(known: Collection[str]) -> Callable[[str], list[str]]:
+    def read(text: str) -> list[str]:
+        names = [name.strip() for name in text.split(",") if name.strip()]
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise argparse.ArgumentTypeError(f"{unknown[0]!r} is unknown; choose of {', '.join(known)}")
+        return names
+
+    return read
+
+
+def _size(size: str, options: argparse.Namespace) -> list[Run]:
+    programs = [PROGRAMS[key] for key in options.peers]
+    programs = [p for p in programs if options.sizes or p.is_ours or size in QUICK.get(p.key, ("30x100", "100x1000"))]
+    if size == LARGE:
+        programs = [p for p in programs if p.is_ours]
+    runs: list[Run] = []
+    for seed in range(1 if size == LARGE else max(options.seeds, options.peer_seeds)):
+        data = simulate(SIZES[size], seed)
+        for program in programs:
+            if seed < (options.seeds if program.is_ours else options.peer_seeds):
+                more = {"n_threads": CORES_AT_LARGE} if size == LARGE and "n_threads" in program.settings else {}
+                runs.append(
+                    run(
+                        program,
+                        data,
+                        size=size,
+                        seed=seed,
+                        limit=options.limit,
+                        likelihood=seed == 0,
+                        settings=more,
+                    )
+                )
+    return sorted(runs, key=lambda r: options.peers.index(r.program))
+
+
+def _print_share_of_peak(runs: dict[str, list[Run]]) -> None:
+    for size, found in runs.items():
+        for r in found:
+            flops, peak = r.facts.get("product_flops"), r.facts.get("blas_peak")
+            if r.program == "mml" and r.seed == 0 and flops and peak:
+                share = flops / (r.values["cpu"] * peak)
+                print(
+                    f"{size}: products of {flops / 1e9:.1f} GFLOP in {r.values['cpu']:.2f} CPU s, {share:.0%} of the "
+                    f"{peak / 1e9:.0f} GFLOP/s that sgemm reaches here"
+                )
+
+
+if __name__ == "__main__":
+    main()
