@@ -12,7 +12,8 @@ from psychoeval.errors import ModelError, SettingsError
 from psychoeval.estimators.native.cml_abilities import ml, wle
 from psychoeval.estimators.native.cml_checks import require_estimable, require_feasible
 from psychoeval.estimators.native.cml_search import Optimum, intercept_covariance, maximize
-from psychoeval.estimators.native.cml_steps import make_units
+from psychoeval.estimators.native.cml_steps import Units, make_units, pearson
+from psychoeval.estimators.native.map_checks import overdispersion_warning
 from psychoeval.estimators.native.modeled import Modeled, modeled
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities, ItemParameters
@@ -98,7 +99,8 @@ class CML:
         FitResult
             `log_likelihood` is conditional, without the binomial constants of counts. `statistics` holds
             ``identification``, ``information`` (``exact``, or ``approximate`` where the exact one would take too long)
-            and ``informative_persons``: with neither none nor all right.
+            ``informative_persons``, with neither none nor all right, and for counts ``overdispersion_ratio``, Pearson's
+            chi-squared given raw scores over its degrees of freedom.
 
         Raises
         ------
@@ -118,10 +120,11 @@ class CML:
         require_feasible(len(units.totals), part.n_items, part.person_label)
         optimum = maximize(units, tolerance=self.tolerance, max_iterations=self.max_iterations)
         covariance, exact = intercept_covariance(units, optimum)
+        overdispersion = _overdispersion(part, units, optimum)
         return FitResult(
             estimator=self.name,
             model=model,
-            convergence=self._convergence(optimum).judged(warnings=_warnings(taking, exact)),
+            convergence=self._convergence(optimum).judged(warnings=_warnings(taking, exact, overdispersion)),
             provenance=Provenance(engine="numpy"),
             abilities=self._abilities(taking, optimum.intercept),
             item_parameters=_items(taking, optimum.intercept, covariance),
@@ -132,6 +135,7 @@ class CML:
                 "identification": "difficulties sum to 0 over the estimated items",
                 "information": "exact" if exact else "approximate",
                 "informative_persons": int(units.counts.sum()),
+                **({} if np.isnan(overdispersion) else {"overdispersion_ratio": overdispersion}),
             },
         )
 
@@ -196,7 +200,17 @@ def _items(taking: Modeled, intercept: FloatArray, covariance: FloatArray) -> It
     )
 
 
-def _warnings(taking: Modeled, exact: bool) -> tuple[str, ...]:
+def _overdispersion(part: Responses, units: Units, optimum: Optimum) -> float:
+    """Return Pearson's chi-squared over cells less free difficulties, NaN for binary cells."""
+    seen = np.count_nonzero(units.trials, axis=1)
+    cells = int(units.counts @ np.where(seen > 1, seen, 0))  # a single item's score is given
+    freedom = cells - (part.n_items - 1)
+    if part.is_binary or freedom < 1:
+        return float("nan")
+    return pearson(units, part.successes, optimum.intercept) / freedom
+
+
+def _warnings(taking: Modeled, exact: bool, overdispersion: float) -> tuple[str, ...]:
     notes = list(factor_warning(taking.part, "equal"))
     responses = taking.responses
     people = f"{responses.person_label}s"
@@ -206,6 +220,7 @@ def _warnings(taking: Modeled, exact: bool) -> tuple[str, ...]:
             f"{untold.size} {people} have responses only on constant items, which say nothing about their ability: "
             f"{some([responses.person_ids[i] for i in untold])}."
         )
+    notes.extend(overdispersion_warning(overdispersion))
     if not exact:
         notes.append(
             f"The standard errors come from an approximation of the conditional information, right to about "

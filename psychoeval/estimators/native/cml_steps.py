@@ -48,12 +48,15 @@ class Units:
         How many persons each stands for.
     sums : (J,) array
         Successes of all these persons on each item.
+    persons : (sum of counts,) array
+        Their rows, unit after unit.
     """
 
     trials: NDArray[np.unsignedinteger]
     totals: FloatArray
     counts: FloatArray
     sums: FloatArray
+    persons: NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,13 +90,15 @@ def make_units(successes: NDArray[np.unsignedinteger], trials: NDArray[np.unsign
     rows = np.ascontiguousarray(trials[telling])
     keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
     _, pattern = np.unique(keys, return_inverse=True)
-    _, first, counts = np.unique(
-        np.column_stack([pattern.ravel(), totals[telling]]), axis=0, return_index=True, return_counts=True
-    )
+    _, first, unit, counts = np.unique(
+        np.column_stack([pattern.ravel(), totals[telling]]),
+        axis=0, return_index=True, return_inverse=True, return_counts=True,
+    )  # fmt: skip
     sums = np.zeros(trials.shape[1])
     for block in _blocks(len(telling), trials.shape[1]):
         sums += successes[telling[block]].sum(axis=0, dtype=np.float64)
-    return Units(rows[first], totals[telling][first].astype(np.float64), counts.astype(np.float64), sums)
+    persons = telling[np.argsort(unit.ravel(), kind="stable")]
+    return Units(rows[first], totals[telling][first].astype(np.float64), counts.astype(np.float64), sums, persons)
 
 
 def conditional(units: Units, intercept: FloatArray, *, information: bool = False) -> Conditional:
@@ -114,6 +119,23 @@ def conditional(units: Units, intercept: FloatArray, *, information: bool = Fals
             covariance += circles.covariance(under, weight, counts)
     value = float(units.sums @ intercept) - log_gamma
     return Conditional(value, units.sums - expected, covariance)
+
+
+def pearson(units: Units, successes: NDArray[np.unsignedinteger], intercept: FloatArray) -> float:
+    """Return the sum of (x - E(x | r))^2 / var(x | r) over the cells of the units' persons.
+
+    `successes` (N, J) are those that `make_units` was given.
+    """
+    total, ends = 0.0, np.concatenate([[0], np.cumsum(units.counts)]).astype(np.int64)
+    for block in _blocks(len(units.totals), 16 * intercept.size):
+        mean, variance = _Circles.through(intercept, units.trials[block], units.totals[block]).moments()
+        unit = np.repeat(np.arange(len(mean)), units.counts[block].astype(np.int64))
+        persons = units.persons[ends[block.start] : ends[block.stop]]
+        for part in _blocks(len(persons), intercept.size):
+            u = unit[part]
+            square = (successes[persons[part]] - mean[u]) ** 2
+            total += float(np.divide(square, variance[u], out=np.zeros_like(square), where=variance[u] > 0).sum())
+    return total
 
 
 def log_symmetric(intercept: ArrayLike, scores: ArrayLike, trials: ArrayLike | None = None) -> FloatArray:
@@ -195,15 +217,25 @@ class _Circles:
         shares = self.p if self.binary else self.trials * self.p
         return np.asarray(shares[self.unit] * self.turn[:, None] / self.factor)
 
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Return the expected scores and their variances, (U, J) each."""
+        under = self.under()
+        mean = np.add.reduceat((self.weight[:, None] * under).real, self.start)
+        square = self.weight[:, None] * (under * (1 + under - self._one()))
+        return mean, np.maximum(np.add.reduceat(square.real, self.start) - mean**2, 0.0)
+
     def covariance(self, under: ComplexArray, weight: ComplexArray, counts: FloatArray) -> FloatArray:
         """Return the covariance of the scores, summed over the units' `counts` persons, (J, J)."""
         mean = np.add.reduceat((self.weight[:, None] * under).real, self.start)
         away = (under - mean[self.unit]) * np.sqrt(weight)[:, None]
         out = np.asarray(away.real.T @ away.real - away.imag.T @ away.imag)
         # Successes of one item are alike: E x^2 = k E u + k (k - 1) E u^2, and `out` has k^2 E u^2.
-        one = self.p[self.unit] * self.turn[:, None] / self.factor
-        np.einsum("jj->j", out)[:] += (weight @ (under * (1 - one))).real
+        np.einsum("jj->j", out)[:] += (weight @ (under * (1 - self._one()))).real
         return out
+
+    def _one(self) -> ComplexArray:
+        """Return u_j at every node, (A, J)."""
+        return np.asarray(self.p[self.unit] * self.turn[:, None] / self.factor)
 
 
 def _tilt(intercept: FloatArray, trials: FloatArray, totals: FloatArray) -> tuple[FloatArray, FloatArray]:
