@@ -11,6 +11,7 @@ import numpy as np
 from psychoeval.errors import ModelError, SettingsError
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import make_form
+from psychoeval.estimators.native.mml_latent import maximize_with_law
 from psychoeval.estimators.native.mml_report import Report
 from psychoeval.estimators.native.mml_search import maximize
 from psychoeval.estimators.native.modeled import modeled
@@ -23,10 +24,11 @@ from psychoeval.results.fit_result import FitResult
 Signs = Literal["positive", "free"]
 Errors = Literal["auto", "full", "blocks", "none"]
 Scoring = Literal["EAP", "MAP", "ML", "WLE"]
+Latent = Literal["normal", "empirical"]
 OnInterrupt = Literal["raise", "return"]
 Disconnected = Literal["refuse", "one law"]
 _CHOICES: Final = {
-    "slopes": Signs, "standard_errors": Errors, "ability_method": Scoring,
+    "slopes": Signs, "latent": Latent, "standard_errors": Errors, "ability_method": Scoring,
     "on_interrupt": OnInterrupt, "disconnected": Disconnected,
 }  # fmt: skip
 
@@ -59,6 +61,10 @@ class MML:
     slopes : {"positive", "free"}
         ``"free"`` estimates a itself, of either sign, which needs ``priors="none"``. The answer is then turned so that
         ability and proportion correct correlate positively (``provenance.details["flipped"]``).
+    latent : {"normal", "empirical"}
+        ``"empirical"`` estimates the law of the abilities with the items, as a smooth histogram of mean 0 and SD 1
+        (Bock and Aitkin 1981): abilities of AI systems are skewed and clustered. Errors then take the law as known;
+        its weights count as parameters. With few items it can follow chance: compare AIC or BIC with the normal law.
     standard_errors : {"auto", "full", "blocks", "none"}
         From the observed information (Louis 1982): the whole matrix, or its blocks by item with what all items share,
         the origin and unit of the scale, exactly. ``"auto"`` takes the whole matrix up to 600 parameters. On 100 x 300
@@ -83,6 +89,7 @@ class MML:
     tolerance: float = 1e-5
     max_iterations: int = 500
     slopes: Signs = "positive"
+    latent: Latent = "normal"
     standard_errors: Errors = "auto"
     ability_method: Scoring = "EAP"
     n_threads: int | None = None
@@ -140,7 +147,8 @@ class MML:
         cells = Cells(data.part.successes, data.part.trials, self.n_threads or os.cpu_count() or 1)
         if self.disconnected == "refuse" and not cells.equal_trials:
             require_connected(data.part)
-        maximum = maximize(
+        search = maximize if self.latent == "normal" else maximize_with_law
+        maximum = search(
             cells,
             form,
             tolerance=self.tolerance,
@@ -154,7 +162,7 @@ class MML:
         """Return what would be computed, in words."""
         what = "Rasch, 1PL, 2PL or 3PL" if model is None else model.label
         return (
-            f"mml: marginal maximum likelihood of {what}; EM with parameter expansion and Anderson acceleration to "
+            f"mml: marginal maximum likelihood of {what}, {self.latent} latent law; EM with parameter expansion and Anderson acceleration to "
             f"steps <= {self.tolerance:g}, at most {self.max_iterations} iterations; trapezoid rule no coarser than "
             f"the smallest posterior SD; standard errors {self.standard_errors} from the observed information; "
             f"abilities {self.ability_method}"

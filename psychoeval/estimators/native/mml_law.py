@@ -16,6 +16,8 @@ FloatArray = NDArray[np.float64]
 REACH: Final = 7.5
 #: Most nodes; passed only where slopes have run away.
 MAX_NODES: Final = 3001
+#: Step over the distance of a spline law's centers.
+PER_SPLINE: Final = 0.2
 #: Up to so many items finer nodes cost nothing.
 FEW_ITEMS: Final = 200
 LOG_SQRT_2PI: Final = 0.5 * float(np.log(2.0 * np.pi))
@@ -23,25 +25,50 @@ LOG_SQRT_2PI: Final = 0.5 * float(np.log(2.0 * np.pi))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Law:
-    """Density of the abilities, of mean 0 and SD 1: normal, or a polygon.
+    """Density of the abilities: N(0, 1), or a mixture of cubic B-splines.
 
     Parameters
     ----------
-    knots : (K,) array, optional
+    centers : (K,) array, optional
         Equally spaced; None for the normal law.
-    heights : (K,) array, optional
-        Density at the knots, linear between them and 0 beyond.
+    weights : (K,) array, optional
+        Of the splines; they sum to 1.
     """
 
-    knots: FloatArray | None = None
-    heights: FloatArray | None = None
+    centers: FloatArray | None = None
+    weights: FloatArray | None = None
 
-    def log_density(self, nodes: FloatArray) -> FloatArray:
+    def basis(self, theta: FloatArray) -> FloatArray:
+        """Return the splines' densities, (K, Q): of mean c_k and variance h^2 / 3, h the distance of centers."""
+        assert self.centers is not None
+        h = self.centers[1] - self.centers[0]
+        t = np.abs(theta - self.centers[:, None]) / h
+        inner, outer = 2.0 / 3.0 - t**2 + 0.5 * t**3, np.clip(2.0 - t, 0.0, None) ** 3 / 6.0
+        return np.asarray(np.where(t < 1.0, inner, outer) / h)
+
+    def log_density(self, theta: FloatArray) -> FloatArray:
         """Return log g(theta), (Q,)."""
-        if self.knots is None or self.heights is None:
-            return -0.5 * nodes**2 - LOG_SQRT_2PI
+        if self.weights is None:
+            return -0.5 * theta**2 - LOG_SQRT_2PI
         with np.errstate(divide="ignore"):
-            return np.log(np.interp(nodes, self.knots, self.heights, left=0.0, right=0.0))
+            return np.asarray(np.log(self.weights @ self.basis(theta)))
+
+    @property
+    def mean(self) -> float:
+        """Mean of the law."""
+        return 0.0 if self.centers is None or self.weights is None else float(self.weights @ self.centers)
+
+    @property
+    def sd(self) -> float:
+        """SD of the law."""
+        if self.centers is None or self.weights is None:
+            return 1.0
+        h = self.centers[1] - self.centers[0]
+        return float(np.sqrt(self.weights @ (self.centers - self.mean) ** 2 + h**2 / 3.0))
+
+    def standardized(self) -> Law:
+        """Return the law moved and scaled to mean 0 and SD 1."""
+        return self if self.centers is None else Law((self.centers - self.mean) / self.sd, self.weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,11 +92,14 @@ def make_nodes(law: Law, low: float, high: float, step: float) -> Nodes:
     return Nodes(theta, law.log_density(theta) + np.log(theta[1] - theta[0]), n > MAX_NODES)
 
 
-def fitting_step(smallest_sd: float, a: FloatArray) -> float:
+def fitting_step(smallest_sd: float, a: FloatArray, law: Law) -> float:
     """Return the step at which the trapezoid rule errs by 5e-9 of a person's likelihood or less, for few items 1e-15.
 
     The rule errs by 2 exp(-2 pi^2 s^2 / h^2) for a normal density of SD s, and by exp(-2 pi^2 / (a h)) for a logistic
-    curve, whose poles lie pi / a off the real line (Trefethen and Weideman 2014, doi:10.1137/130932132).
+    curve, whose poles lie pi / a off the real line (Trefethen and Weideman 2014, doi:10.1137/130932132). A spline law
+    asks for 5 nodes between its centers.
     """
     step = min(smallest_sd, 1.0 / max(UNSTABLE_SLOPE, float(np.abs(a).max())))
+    if law.centers is not None:
+        step = min(step, PER_SPLINE * float(law.centers[1] - law.centers[0]))
     return float(0.7 * step if a.size <= FEW_ITEMS else step)

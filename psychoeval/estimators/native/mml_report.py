@@ -37,6 +37,8 @@ STATUS: Final[dict[str, ConvergenceStatus]] = {
 }
 NO_MAXIMUM: Final = "The observed information is not positive definite where the search ended."
 NOT_ASKED: Final = "No standard errors were asked for."
+#: Of a spline of an empirical law: fewer than one person in a million.
+NO_WEIGHT: Final = 1e-6
 #: Below so many persons a 3PL with free guessing is poorly determined: c runs to 0 or .4 (600 x 15, c = .25).
 FREE_GUESSING_MIN_PERSONS: Final = 1000
 
@@ -91,13 +93,28 @@ class Report:
             provenance=Provenance(engine="numpy", details=self._details()),
             abilities=self._abilities(),
             item_parameters=items,
-            latent_distribution=LatentDistribution(sd=self.unit, sd_standard_error=sd_error),
+            latent_distribution=self._law(sd_error),
             log_likelihood=counts.log_likelihood,
             log_likelihood_kind="marginal",
-            n_parameters=self.model.n_parameters(self.cells.n_items),
+            n_parameters=self.model.n_parameters(self.cells.n_items) + self._law_parameters(),
             n_persons=self.cells.n_persons,
             statistics=self._statistics(),
         )
+
+    def _law(self, sd_error: float | None) -> LatentDistribution:
+        law = self.maximum.law
+        if law.weights is None:
+            return LatentDistribution(sd=self.unit, sd_standard_error=sd_error)
+        theta = self.maximum.counts.nodes.theta
+        density = np.exp(law.log_density(theta))
+        nodes = self.unit * self.sign * theta
+        order = np.argsort(nodes)
+        return LatentDistribution(0.0, self.unit, nodes[order], (density / density.sum())[order], sd_error)
+
+    def _law_parameters(self) -> int:
+        """Splines with weight, less one for their sum and two for origin and unit."""
+        weights = self.maximum.law.weights
+        return 0 if weights is None else max(0, int(np.count_nonzero(weights > NO_WEIGHT)) - 3)
 
     def _items(self) -> tuple[ItemParameters, float | None]:
         point = self.maximum.point

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,10 @@ class Maximum:
     last_change: float
     ended: str
 
+    def replaced(self, **changes: Any) -> Maximum:
+        """Return this with some fields changed."""
+        return replace(self, **changes)
+
 
 @dataclass(slots=True)
 class Anderson:
@@ -98,6 +102,8 @@ def maximize(
     tolerance: float,
     max_iterations: int,
     return_interrupted: bool = False,
+    law: Law | None = None,
+    point: FloatArray | None = None,
     progress: Callable[[int, float, float], None] | None = None,
 ) -> Maximum:
     """Maximise the penalised marginal log-likelihood.
@@ -105,15 +111,15 @@ def maximize(
     Converged when neither the last change of a parameter nor the EM step that is still asked for exceeds `tolerance`,
     items whose slopes have run to their bound left out.
     """
-    law = Law()
-    point = start(cells, form)
+    law = law or Law()
+    point = start(cells, form) if point is None else point
     nodes = first_nodes(cells, form, point, law)
     counts = expect(cells, form, point, nodes, law)
     at = _State(point, counts, counts.log_likelihood + log_prior(form, point).value, np.inf)
     path, acceleration, ended = [at.objective], Anderson(), "iteration_limit"
     try:
         for iteration in range(max_iterations + 1):
-            target, weight = em_map(cells, form, at.point, at.counts)
+            target, weight = em_map(cells, form, at.point, at.counts, law)
             wanted = largest(form, at.point, target)
             if progress is not None:
                 progress(iteration, at.objective, wanted)
@@ -166,7 +172,7 @@ def largest(form: Form, point: FloatArray, other: FloatArray) -> float:
     return float(np.abs(other - point)[moving].max()) if moving.any() else 0.0
 
 
-def em_map(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> tuple[FloatArray, FloatArray]:
+def em_map(cells: Cells, form: Form, point: FloatArray, counts: Expectation, law: Law) -> tuple[FloatArray, FloatArray]:
     """Return the point to which EM with parameter expansion goes, and the metric of residuals, both (J, p)."""
     gradient, information = complete_terms(cells, form, point, counts)
     metric = np.einsum("jpp->jp", information) + 1e-6
@@ -188,6 +194,8 @@ def em_map(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> 
     if form.slopes == "common":
         too_long = too_long.max()
     target = target + step / np.maximum(1.0, too_long)
+    if law.weights is not None:
+        return form.held(target), metric
     mean = float(counts.mean.mean())
     variance = float(np.mean(counts.sd**2 + (counts.mean - mean) ** 2))
     return form.held(expand(form, target, mean, variance, cells.n_persons)), metric
@@ -214,7 +222,7 @@ def renewed(cells: Cells, form: Form, point: FloatArray, counts: Expectation, la
     nodes = counts.nodes
     low = float((counts.mean - REACH * counts.sd).min())
     high = float((counts.mean + REACH * counts.sd).max())
-    step = fitting_step(smallest_sd(cells, form, point, low, high), form.discrimination(point))
+    step = fitting_step(smallest_sd(cells, form, point, low, high), form.discrimination(point), law)
     ratio = step / nodes.step
     if RENEW[0] <= ratio <= RENEW[1] and nodes.theta[0] <= low and nodes.theta[-1] >= high:
         return nodes
@@ -235,7 +243,7 @@ def smallest_sd(cells: Cells, form: Form, point: FloatArray, low: float, high: f
 
 def first_nodes(cells: Cells, form: Form, point: FloatArray, law: Law) -> Nodes:
     """Return a grid from -6 to 6, fine enough for the start."""
-    step = fitting_step(smallest_sd(cells, form, point, -4.0, 4.0), form.discrimination(point))
+    step = fitting_step(smallest_sd(cells, form, point, -4.0, 4.0), form.discrimination(point), law)
     return make_nodes(law, -6.0, 6.0, step)
 
 

@@ -288,14 +288,16 @@ def _curved_work(
 def newton_step(form: Form, point: FloatArray, gradient: FloatArray, information: FloatArray) -> FloatArray:
     """Return the step (J, p) that maximises the quadratic model of complete data and priors, shortened by item.
 
-    The curvature of log a's own scale, a dQ/da, is added where it leaves the model concave.
+    The curvature of log a's own scale, a dQ/da, is added where it leaves the model well concave; with a lower asymptote
+    expected curvature stands for the observed one, which need not be positive.
     """
     prior = log_prior(form, point)
     slope = gradient + prior.gradient
     curvature = information + prior.positive
-    if not form.signed:
+    if not form.signed and form.n_columns == 2:
+        own = curvature[:, 0, 1] ** 2 / np.maximum(curvature[:, 1, 1], np.finfo(float).tiny)
         bent = curvature[:, 0, 0] - gradient[:, 0]
-        curvature[:, 0, 0] = np.where(bent > 0.3 * curvature[:, 0, 0], bent, curvature[:, 0, 0])
+        curvature[:, 0, 0] = np.where(bent - own > 0.3 * (curvature[:, 0, 0] - own), bent, curvature[:, 0, 0])
     step = _common_step(slope, curvature) if form.slopes == "common" else _free_step(slope, curvature, prior)
     limit = LONGEST[: step.shape[1]]
     step /= np.maximum(1.0, (np.abs(step) / limit).max(axis=1, keepdims=True))
