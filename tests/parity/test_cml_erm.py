@@ -86,7 +86,7 @@ def test_marginal_difficulties_are_near_where_abilities_are_normal(source):
     responses = data(source) if isinstance(source, str) else complete(source)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        marginal = fit(responses, "mml", model="Rasch").item_parameters.difficulty
+        marginal = fit(responses, "mml", model="Rasch", priors="none").item_parameters.difficulty
     items = conditional(responses).item_parameters
     apart = (marginal - marginal.mean() - items.difficulty) / items.standard_errors["difficulty"]
     assert np.abs(apart).max() < tolerances.CML_AGAINST_MML
@@ -97,7 +97,7 @@ def test_marginal_difficulties_are_not_near_where_abilities_are_far_from_normal(
     rng = np.random.default_rng(4)
     theta, b = rng.exponential(1.5, (20_000, 1)), np.linspace(-1, 3, 9)
     responses = Responses.from_array((rng.random((20_000, 9)) < 1 / (1 + np.exp(b - theta))).astype(float))
-    marginal = fit(responses, "mml", model="Rasch").item_parameters.difficulty
+    marginal = fit(responses, "mml", model="Rasch", priors="none").item_parameters.difficulty
     items = conditional(responses).item_parameters
     error = items.standard_errors["difficulty"]
     assert np.abs((marginal - marginal.mean() - items.difficulty) / error).max() > tolerances.CML_AGAINST_MML
