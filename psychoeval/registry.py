@@ -30,7 +30,8 @@ class Entry:
     provides : frozenset of str
         Of ``item_parameters``, ``item_statistics``, ``abilities``, ``standard_errors``, ``log_likelihood``, ``draws``.
     default_priors : {"none", "weak", "hierarchical", "published"}
-        The priors taken when the user names none.
+        The priors taken when the user names none; priors whose means are estimated only where items have slopes of
+        their own (2PL, 3PL), because the Rasch model and the 1PL need none.
     coverage_target : str
         What its intervals promise: ``posterior-average``, ``frequentist`` or ``none``.
     summary : str
@@ -48,6 +49,10 @@ class Entry:
     coverage_target: Target
     summary: str
     estimates_prior_means: bool = False
+
+    def priors_of(self, model: str) -> str:
+        """Return the default priors of a model."""
+        return "none" if self.default_priors == "hierarchical" and model in ("Rasch", "1PL") else self.default_priors
 
 
 _SCORES = frozenset({"abilities", "standard_errors"})

@@ -46,7 +46,7 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
 PriorsOption = Annotated[
     str,
     typer.Option(
-        help="Of models without brackets: none, weak, published, default (what the estimator declares), or a JSON file "
+        help="Of models without brackets: none, weak, hierarchical, published, default (what the estimator declares), or a JSON file "
         "of densities."
     ),
 ]

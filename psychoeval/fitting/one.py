@@ -56,7 +56,7 @@ def item_model(
     if priors in ("none", None) and name == "3PL" and guessing is None:
         guessing = "free"
     if priors == "default":
-        priors = row.default_priors if row is not None else "none"
+        priors = row.priors_of(name) if row is not None else "none"
     return ItemModel(cast(ModelName, name), resolve_priors(priors), guessing)
 
 

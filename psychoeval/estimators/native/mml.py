@@ -48,8 +48,9 @@ class MML:
     items, and misreads the likelihood. EM with parameter expansion and Anderson acceleration takes 5 to 20 iterations.
     For the 2PL on complete data a person's weighted score is sufficient, and no product of data and nodes is needed.
 
-    The default priors, log a ~ N(m, .5) and d ~ N(k, 3) with m and k estimated, hold single items and leave origin and
-    unit of the scale to the persons. ``priors="none"`` is maximum likelihood.
+    The default priors of 2PL and 3PL, log a ~ N(m, .5) and d ~ N(k + r a, 3) with m, k and r estimated, hold single
+    items and leave origin and unit of the scale to the persons. Rasch and 1PL have none by default; ``priors="none"``
+    is maximum likelihood.
 
     Parameters
     ----------
@@ -162,8 +163,8 @@ class MML:
         """Return what would be computed, in words."""
         what = "Rasch, 1PL, 2PL or 3PL" if model is None else model.label
         return (
-            f"mml: marginal maximum likelihood of {what}, {self.latent} latent law; EM with parameter expansion and Anderson acceleration to "
-            f"steps <= {self.tolerance:g}, at most {self.max_iterations} iterations; trapezoid rule no coarser than "
+            f"mml: marginal maximum likelihood of {what}, {self.latent} latent law; EM with parameter expansion and "
+            f"Anderson acceleration to steps <= {self.tolerance:g}, at most {self.max_iterations} iterations; trapezoid rule no coarser than "
             f"the smallest posterior SD; standard errors {self.standard_errors} from the observed information; "
             f"abilities {self.ability_method}"
         )
