@@ -69,7 +69,10 @@ PROGRAMS = {
     for program in (
         Program("mml", "mml", "own.py", settings={"estimator": "mml", "n_threads": 1}),
         Program(
-            "mml-none", "mml, no priors", "own.py", settings={"estimator": "mml", "priors": "none", "n_threads": 1}
+            "mml-none",
+            "mml, no priors, any sign",
+            "own.py",
+            settings={"estimator": "mml", "priors": "none", "slopes": "free", "n_threads": 1},
         ),
         Program("random-item", "random-item", "own.py", settings={"estimator": "random-item"}),
         Program("vi", "vi", "own.py", settings={"estimator": "vi"}),

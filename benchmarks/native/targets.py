@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.native.data import SIZES
-from benchmarks.native.metrics import clustered
+from benchmarks.native.metrics import Clustered, clustered
 from benchmarks.native.programs import PROGRAMS
 from benchmarks.native.runs import Run
 from benchmarks.native.table import summary, values
@@ -62,11 +62,12 @@ def _bound(what: str, value: float, bound: float) -> str:
 
 
 def _slopes(judged: Runs) -> str:
-    found = {size: summary(runs, "slope_ratio") for size, runs in judged.items()}
-    found = {size: ratio for size, ratio in found.items() if math.isfinite(ratio)}
+    found = {size: clustered(values(runs, "slope_ratio")) for size, runs in judged.items()}
+    found = {size: ratio for size, ratio in found.items() if math.isfinite(ratio.mean)}
     low, high = SLOPE_RATIO
-    met = all(low <= ratio <= high for ratio in found.values()) if found else None
-    return _line(f"median slope ratio {low} to {high}", met, _listed(f"{v:.4f} at {k}" for k, v in found.items()))
+    met = all(low <= ratio.mean <= high for ratio in found.values()) if found else None
+    figures = (f"{ratio.mean:.3f} ({_interval(ratio)}) at {size}" for size, ratio in found.items())
+    return _line(f"median slope ratio {low} to {high}, mean over seeds", met, _listed(figures))
 
 
 def _coverage(what: str, name: str, judged: Runs) -> str:
@@ -79,8 +80,7 @@ def _coverage(what: str, name: str, judged: Runs) -> str:
         alone = not math.isfinite(c.low)
         bottom, top = (c.mean, c.mean) if alone else (c.low, c.high)
         met.append(bottom <= high and top >= low)
-        interval = "one seed" if alone else f"{c.low:.3f} to {c.high:.3f}"
-        figures.append(f"{c.mean:.3f} ({interval}) at {size}")
+        figures.append(f"{c.mean:.3f} ({_interval(c)}) at {size}")
     return _line(
         f"95 % intervals of {what}, coverage {low} to {high} within Monte Carlo error",
         all(met) if met else None,
@@ -102,6 +102,10 @@ def _held_out(runs: Runs, key: str) -> str:
             figures.append(f"{mine:.2f} against {other:.2f} of {PROGRAMS[peer].label} at {size}")
     what = "expected loss per 1,000 new responses no worse than any peer's on the same seeds"
     return _line(what, all(met) if met else None, _listed(figures))
+
+
+def _interval(c: Clustered) -> str:
+    return f"{c.low:.3f} to {c.high:.3f}" if math.isfinite(c.low) else "one seed"
 
 
 def _listed(figures: Iterable[str]) -> str:
