@@ -1,6 +1,6 @@
 # Reference values for tests/golden, by calling the R packages directly:
 #   Rscript r_scripts/make_golden.R            (from the root of a checkout)
-# Needs mirt, psych, eRm and digest. Data come from tests/golden/data; the simulated set is made here once and
+# Needs mirt, psych, eRm and digest. Data come from tests/golden/data; the simulated sets are made here once and
 # kept, so that another R or another generator of random numbers cannot change it.
 
 suppressPackageStartupMessages(library(mirt))
@@ -8,6 +8,14 @@ suppressPackageStartupMessages(library(mirt))
 golden <- file.path("tests", "golden")
 settings <- list(TOL = 1e-10, NCYCLES = 5000, quadpts = 61, SE.type = "Oakes", fixed_guessing = 0.2)
 simulated <- list(seed = 20240501, persons = 1000, items = 15, missing_share = 0.2)
+# For marginal likelihood in Python: complete data, and 40 items with and without the same cells. On nodes that twice
+# as many (241) change by less than 1e-7 in a parameter and 1e-10 in the log-likelihood.
+further <- list(
+  simulated_15 = list(seed = 20240501, persons = 1000, items = 15, missing_share = 0),
+  simulated_40 = list(seed = 20240502, persons = 1000, items = 40, missing_share = 0),
+  simulated_40_missing = list(seed = 20240502, persons = 1000, items = 40, missing_share = 0.2)
+)
+fine <- list(quadpts = 121, theta_lim = c(-8, 8))
 
 # 17 significant digits read back as the same double; no JSON package of R writes more than 15.
 json <- function(x) {
@@ -26,16 +34,16 @@ json <- function(x) {
 
 write_golden <- function(value, name) writeLines(json(value), file.path(golden, name))
 
-make_simulated <- function(path) {
-  set.seed(simulated$seed)
-  n <- simulated$persons
-  j <- simulated$items
+make_simulated <- function(path, drawn) {
+  set.seed(drawn$seed)
+  n <- drawn$persons
+  j <- drawn$items
   theta <- rnorm(n)
   a <- exp(rnorm(j, 0, 0.3))
   b <- rnorm(j, 0, 1)
   p <- settings$fixed_guessing + (1 - settings$fixed_guessing) * plogis(outer(theta, a) - rep(a * b, each = n))
   y <- matrix(as.integer(runif(n * j) < p), n, j)
-  y[runif(n * j) < simulated$missing_share] <- NA
+  y[runif(n * j) < drawn$missing_share] <- NA
   y <- y[rowSums(!is.na(y)) > 0, ]
   colnames(y) <- paste0("item-", seq_len(j))
   write.csv(y, path, row.names = FALSE, na = "", quote = FALSE)
@@ -45,9 +53,9 @@ read_set <- function(name) {
   read.csv(file.path(golden, "data", paste0(name, ".csv")), check.names = FALSE)
 }
 
-fit_golden <- function(y, model) {
-  technical <- list(NCYCLES = settings$NCYCLES)
-  arguments <- list(data = y, model = 1, TOL = settings$TOL, quadpts = settings$quadpts, SE = TRUE,
+fit_golden <- function(y, model, grid) {
+  technical <- list(NCYCLES = settings$NCYCLES, theta_lim = grid$theta_lim)
+  arguments <- list(data = y, model = 1, TOL = settings$TOL, quadpts = grid$quadpts, SE = TRUE,
                     SE.type = settings$SE.type, technical = technical, verbose = FALSE)
   if (model == "Rasch") arguments$itemtype <- "Rasch"
   if (model == "2PL") arguments$itemtype <- "2PL"
@@ -84,14 +92,16 @@ uncertainty <- function(fitted, items) {
   )
 }
 
-describe <- function(y, model) {
-  fitted <- fit_golden(y, model)
+describe <- function(y, model, grid = list(quadpts = settings$quadpts, theta_lim = c(-6, 6)),
+                     methods = c("EAP", "MAP", "ML", "WLE"), persons = 60) {
+  fitted <- fit_golden(y, model, grid)
   stopifnot(extract.mirt(fitted, "converged"))
   items <- colnames(y)
   table <- coef(fitted, simplify = TRUE)
-  # Persons whose response pattern occurs for the first time, 60 at most.
-  rows <- head(which(!duplicated(y)), 60)
-  scores <- lapply(c(EAP = "EAP", MAP = "MAP", ML = "ML", WLE = "WLE"), function(method) {
+  # Persons whose response pattern occurs for the first time.
+  rows <- head(which(!duplicated(y)), persons)
+  names(methods) <- methods
+  scores <- lapply(methods, function(method) {
     s <- fscores(fitted, method = method, full.scores = TRUE, full.scores.SE = TRUE, verbose = FALSE)
     list(estimate = unname(s[rows, 1]), standard_error = unname(s[rows, 2]))
   })
@@ -132,7 +142,8 @@ conditional <- function(y) {
 prepare_data <- function(name) {
   path <- file.path(golden, "data", paste0(name, ".csv"))
   if (file.exists(path)) return(invisible())
-  if (name == "simulated_missing") return(make_simulated(path))
+  if (name == "simulated_missing") return(make_simulated(path, simulated))
+  if (name %in% names(further)) return(make_simulated(path, further[[name]]))
   y <- expand.table(get(toupper(name)))
   colnames(y) <- paste0("item-", seq_len(ncol(y)))
   write.csv(y, path, row.names = FALSE, quote = FALSE)
@@ -152,18 +163,24 @@ main <- function() {
     if (!anyNA(y)) write_golden(classical(y), paste0("psych_", name, ".json"))
     write_golden(conditional(y), paste0("erm_", name, ".json"))
   }
+  for (name in names(further)) {
+    prepare_data(name)
+    y <- read_set(name)
+    write_golden(lapply(models, function(m) describe(y, m, fine, "EAP", 20)), paste0("mirt_", name, ".json"))
+  }
   packages <- c("mirt", "psych", "eRm")
   names(packages) <- packages
-  files <- file.path("data", paste0(sets, ".csv"))
+  files <- file.path("data", paste0(c(sets, names(further)), ".csv"))
   names(files) <- files
   write_golden(list(
     R = paste(R.version$major, R.version$minor, sep = "."),
     packages = lapply(packages, function(p) as.character(packageVersion(p))),
-    settings = settings, simulated = simulated,
+    settings = settings, simulated = simulated, further = further, fine = fine,
     generator = list(path = "r_scripts/make_golden.R", sha256 = sha256("r_scripts/make_golden.R")),
     sha256 = lapply(files, function(f) sha256(file.path(golden, f))),
     references = as.list(vapply(
-      c(paste0(rep(c("mirt_", "erm_"), each = length(sets)), sets, ".json"), "psych_lsat6.json", "psych_lsat7.json"),
+      c(paste0(rep(c("mirt_", "erm_"), each = length(sets)), sets, ".json"), "psych_lsat6.json", "psych_lsat7.json",
+        paste0("mirt_", names(further), ".json")),
       function(f) sha256(file.path(golden, f)), character(1)
     ))
   ), "manifest.json")

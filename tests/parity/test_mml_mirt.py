@@ -15,7 +15,7 @@ from tests.gates import needs
 from tests.golden import MODEL_KEYS, data, reference
 from tests.parity import tolerances
 
-SETS = ("lsat6", "lsat7", "simulated_missing")
+SETS = ("lsat6", "lsat7", "simulated_15", "simulated_missing", "simulated_40", "simulated_40_missing")
 
 
 def _model(name: str) -> ItemModel:
@@ -72,6 +72,16 @@ def test_abilities_are_mirts(name, model):
     exactly = {"rel": 0, "abs": tolerances.NATIVE_SCORES}
     assert found.estimate[rows] == pytest.approx(np.array(scores["estimate"]), **exactly)
     assert found.standard_error[rows] == pytest.approx(np.array(scores["standard_error"]), **exactly)
+
+
+@pytest.mark.parametrize(
+    ("complete", "with_holes"), [("simulated_15", "simulated_missing"), ("simulated_40", "simulated_40_missing")]
+)
+def test_a_fifth_of_the_same_cells_is_missing(complete, with_holes):
+    all_cells, some = data(complete), data(with_holes)
+    assert all_cells.is_complete
+    assert 0.78 < some.observed.mean() < 0.82
+    assert (all_cells.successes == some.successes)[some.observed].all()
 
 
 @needs("mirt")
