@@ -17,7 +17,7 @@ from psychoeval.responses.matrix import Responses
 from psychoeval.responses.tables import read_table
 
 DATA = Path(__file__).parent / "data" / "27"
-EXPECTED = json.loads((DATA / "expected.json").read_text())
+EXPECTED = json.loads((DATA / "expected_mml.json").read_text())
 PRIORS = Priors(discrimination=LogNormal(0.0, 0.5), intercept=Normal(0.0, 2.0))
 
 
