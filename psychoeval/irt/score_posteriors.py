@@ -1,0 +1,198 @@
+"""Posteriors of abilities under known items, on nodes that follow them: moments and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from psychoeval.irt.quadrature import FIRST_LIMIT, Grid, person_blocks, posterior
+from psychoeval.irt.score_equations import KnownItems, log_likelihood_at, sums_at
+
+FloatArray = NDArray[np.float64]
+CountArray = NDArray[np.generic]
+
+#: Nodes within one SD of the narrowest posterior: the trapezoid rule then errs by exp(-8 pi^2).
+PER_SD: Final = 2
+#: The same where the law has corners, and for draws.
+PER_SD_FINE: Final = 8
+#: Passed only where slopes have run away; what lies between the nodes is then lost.
+_MOST_NODES: Final = 40001
+_COARSE_NODES: Final = 201
+#: exp of minus this is no weight.
+_NEGLIGIBLE: Final = 45.0
+#: Half-width, in latent SDs, at which the search for the posteriors ends.
+_WIDEST: Final = 1e5
+
+
+def posterior_moments(
+    successes: CountArray,
+    trials: CountArray,
+    items: KnownItems,
+    *,
+    mean: float = 0.0,
+    sd: float = 1.0,
+    law: Grid | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return posterior means and SDs, (N,) each; NaN for persons without trials. See `psychoeval.irt.scoring.eap`."""
+    grid = follow(successes, trials, items, mean=mean, sd=sd, law=law)
+    estimate, error = np.full(len(trials), np.nan), np.full(len(trials), np.nan)
+    flat = Grid(grid.nodes, np.zeros(grid.nodes.size))
+    for who, joint in joint_blocks(successes, trials, items, grid):
+        found = posterior(joint, flat)
+        estimate[who], error[who] = found.mean, found.sd
+    return estimate, error
+
+
+def follow(
+    successes: CountArray,
+    trials: CountArray,
+    items: KnownItems,
+    *,
+    mean: float = 0.0,
+    sd: float = 1.0,
+    law: Grid | None = None,
+    per_sd: int = PER_SD,
+) -> Grid:
+    """Return nodes with the law's log weights: where the posteriors are, `per_sd` of them to the smallest SD.
+
+    No posterior SD is below 1 / sqrt(K) with K the largest curvature of a log posterior, and guessing only lowers it.
+    Under a normal law the nodes span the posteriors: between two coarse nodes h apart a log posterior exceeds the
+    higher of its values there by K h^2 / 8 at most, and cells that stay 45 below everybody's peak are left out.
+
+    Parameters
+    ----------
+    successes, trials : (N, J) integer arrays
+    items : KnownItems
+    mean, sd : float
+        Of the normal law.
+    law : Grid, optional
+        Equally spaced nodes and log weights, instead; the density is linear between them and 0 beyond.
+    per_sd : int
+    """
+    if law is not None:
+        return _follow_histogram(trials, items, law, max(per_sd, PER_SD_FINE))
+    limit = FIRST_LIMIT * sd
+    while True:
+        coarse = np.linspace(mean - limit, mean + limit, _COARSE_NODES)
+        most = _largest_curvature(trials, items, coarse) + sd**-2.0
+        low, high = _reach(successes, trials, items, _normal(coarse, mean, sd), most)
+        inside = coarse[0] < low and high < coarse[-1]
+        if inside or limit > _WIDEST * sd:
+            break
+        limit *= 2.0
+    n_nodes = int(np.ceil((high - low) * np.sqrt(most) * per_sd)) + 1
+    return _normal(np.linspace(low, high, min(max(n_nodes, 3), _MOST_NODES)), mean, sd)
+
+
+def _normal(nodes: FloatArray, mean: float, sd: float) -> Grid:
+    log_density = -0.5 * ((nodes - mean) / sd) ** 2
+    return Grid(nodes, log_density - logsumexp(log_density))
+
+
+def _follow_histogram(trials: CountArray, items: KnownItems, law: Grid, per_sd: int) -> Grid:
+    low, high = law.nodes[0], law.nodes[-1]
+    coarse = np.linspace(low, high, _COARSE_NODES)
+    steps = (high - low) * np.sqrt(_largest_curvature(trials, items, coarse) + (6.0 / (high - low)) ** 2) * per_sd
+    cells = law.nodes.size - 1
+    inner = max(1, min(int(np.ceil(steps / cells)), _MOST_NODES // cells))
+    nodes = np.linspace(low, high, cells * inner + 1)  # the corners of the density are nodes
+    with np.errstate(divide="ignore"):
+        log_density = np.log(np.interp(nodes, law.nodes, np.exp(law.log_weights)))
+    return Grid(nodes, log_density - logsumexp(log_density))
+
+
+def _largest_curvature(trials: CountArray, items: KnownItems, nodes: FloatArray) -> float:
+    largest = 0.0
+    for rows in person_blocks(len(trials), nodes.size):
+        largest = max(largest, float(sums_at(trials[rows], nodes, items, _curvature).max(initial=0.0)))
+    return largest
+
+
+def _curvature(theta: FloatArray, items: KnownItems) -> FloatArray:
+    logistic, _ = items.curves(theta)
+    return np.asarray(items.a**2 * logistic * (1.0 - logistic))
+
+
+def _reach(
+    successes: CountArray, trials: CountArray, items: KnownItems, coarse: Grid, curvature: float
+) -> tuple[float, float]:
+    """Return the ends of the coarse cells that any posterior can have weight in."""
+    used = np.zeros(coarse.nodes.size - 1, dtype=bool)
+    below = _NEGLIGIBLE + curvature * coarse.step**2 / 8.0
+    for _, joint in joint_blocks(successes, trials, items, coarse):
+        near = joint >= joint.max(axis=1, keepdims=True) - below
+        used |= (near[:, 1:] | near[:, :-1]).any(axis=0)
+    cells = np.flatnonzero(used)
+    if not cells.size:
+        return float(coarse.nodes[1]), float(coarse.nodes[-2])
+    return float(coarse.nodes[cells[0]]), float(coarse.nodes[cells[-1] + 1])
+
+
+def joint_blocks(
+    successes: CountArray, trials: CountArray, items: KnownItems, grid: Grid
+) -> Iterator[tuple[NDArray[np.intp], FloatArray]]:
+    """Yield positions (B,) of persons with trials, and log(likelihood x weight) of theirs at the nodes, (B, Q)."""
+    for rows in person_blocks(len(trials), grid.nodes.size):
+        seen = np.asarray(trials[rows].any(axis=1))
+        if seen.any():
+            who = np.flatnonzero(seen) + rows.start
+            yield who, log_likelihood_at(successes[who], trials[who], grid.nodes, items) + grid.log_weights
+
+
+def draw(
+    successes: CountArray,
+    trials: CountArray,
+    items: KnownItems,
+    n_draws: int,
+    rng: np.random.Generator,
+    *,
+    mean: float = 0.0,
+    sd: float = 1.0,
+    law: Grid | None = None,
+) -> FloatArray:
+    """Return draws from every person's posterior, (n_draws, N): plausible values. NaN for persons without trials.
+
+    The inverse of the distribution function on nodes an eighth of the narrowest posterior SD or less apart, linear
+    between the middles of the nodes' cells, then shrunk towards the posterior mean so that the variance is exact.
+
+    Parameters
+    ----------
+    successes, trials : (N, J) integer arrays
+    items : KnownItems
+    n_draws : int
+    rng : Generator
+    mean, sd : float
+        Of the normal law.
+    law : Grid, optional
+        A histogram instead.
+    """
+    grid = follow(successes, trials, items, mean=mean, sd=sd, law=law, per_sd=PER_SD_FINE)
+    uniform = rng.random((len(trials), n_draws))
+    out = np.full((len(trials), n_draws), np.nan)
+    for who, joint in joint_blocks(successes, trials, items, grid):
+        weights = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        out[who] = _inverse(weights, grid, uniform[who])
+    return np.ascontiguousarray(out.T)
+
+
+def _inverse(weights: FloatArray, grid: Grid, uniform: FloatArray) -> FloatArray:
+    below = np.cumsum(weights, axis=1)
+    u = uniform * below[:, -1:]
+    row = np.arange(len(weights))[:, None]
+    # Rows one above the other, each a unit higher than the last, make one sorted array for all persons.
+    found = np.searchsorted(
+        (np.minimum(below / below[:, -1:], 1.0) + row).ravel(), (uniform + row).ravel(), side="right"
+    )
+    cell = np.minimum(found.reshape(uniform.shape) - row * weights.shape[1], weights.shape[1] - 1)
+    cell = np.maximum(cell, 0)
+    mass = np.take_along_axis(weights, cell, axis=1)
+    above = np.take_along_axis(below, cell, axis=1)
+    share = np.divide(u - (above - mass), mass, out=np.full_like(u, 0.5), where=mass > 0)
+    values = grid.nodes[cell] + grid.step * (np.clip(share, 0.0, 1.0) - 0.5)
+    mean = (weights @ grid.nodes)[:, None]
+    variance = np.einsum("nq,nq->n", weights, (grid.nodes - mean) ** 2)[:, None]
+    return np.asarray(mean + (values - mean) * np.sqrt(variance / (variance + grid.step**2 / 12.0)))
