@@ -38,6 +38,8 @@ class Entry:
         One line for ``psychoeval estimators``.
     estimates_prior_means : bool
         Whether it takes priors whose means are estimated (``priors="hierarchical"``).
+    estimates_population : bool
+        Whether it estimates a population of items, which holds free slopes on few persons as a prior does.
     """
 
     target: str
@@ -49,6 +51,7 @@ class Entry:
     coverage_target: Target
     summary: str
     estimates_prior_means: bool = False
+    estimates_population: bool = False
 
     def priors_of(self, model: str) -> str:
         """Return the default priors of a model."""
@@ -90,6 +93,12 @@ REGISTRY: Final[dict[str, Entry]] = {
         _IRT, "hierarchical", "posterior-average",
         "marginal maximum likelihood (EM), on a grid that follows the posteriors; thousands of items in seconds",
         estimates_prior_means=True,
+    ),
+    "random-item": Entry(
+        "psychoeval.estimators.native.random_item:RandomItem", "numpy", ("Rasch", "2PL", "3PL"), ("binary", "counts"),
+        _IRT, "none", "posterior-average",
+        "empirical Bayes for few systems and many items: items integrated out over an estimated population",
+        estimates_population=True,
     ),
     "mirt-em": Entry(
         "psychoeval.estimators.mirt.estimator:MirtEM", "r", ("Rasch", "1PL", "2PL", "3PL"), ("binary", "counts"),

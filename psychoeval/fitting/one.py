@@ -161,7 +161,7 @@ def prepare(
             f"{chosen.name} does not estimate the means of priors ({built.label}).",
             f'Take priors="weak", whose means are stated, or an estimator that does: {able}.',
         )
-    _check_free_slopes(responses, built, allow_free_2pl)
+    _check_free_slopes(responses, built, allow_free_2pl or row.estimates_population)
     return chosen, built
 
 

@@ -1,0 +1,151 @@
+"""Item-marginal empirical Bayes: abilities as parameters, items integrated out over a population of items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from psychoeval.errors import ModelError, SettingsError
+from psychoeval.estimators.native.modeled import modeled
+from psychoeval.estimators.native.random_item_cells import Cells
+from psychoeval.estimators.native.random_item_population import Population
+from psychoeval.estimators.native.random_item_prior import PopulationPrior
+from psychoeval.estimators.native.random_item_report import Report
+from psychoeval.estimators.native.random_item_search import maximize
+from psychoeval.irt.models import Beta, ItemModel, LogitNormal
+from psychoeval.responses.matrix import Responses
+from psychoeval.results.fit_result import FitResult
+
+MODELS = ("Rasch", "2PL", "3PL")
+#: Logit of c where the search starts, if it is free.
+START_LOGIT_GUESSING = float(np.log(0.1 / 0.9))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomItem:
+    """Few systems on many items: items integrated out, for Rasch, 2PL and 3PL.
+
+    The mirror of marginal maximum likelihood. Items are a sample from a population, (log a, d) bivariate normal with
+    estimated means, SDs and correlation (Rasch: d normal); each is integrated out on nodes that follow its posterior.
+    Abilities theta ~ N(0, 1) are at their posterior mode given the population (Rasch: a = 1 and N(0, s)), the
+    population where the evidence with abilities integrated out (Laplace) is largest. Maximising over both at once has
+    no maximum: smaller abilities and larger slopes of equal probabilities always have the larger density. Since the
+    population holds the items, no prior on them is taken, constant items take part, and 2PL slopes do not run away
+    however few the systems. The correlation has the density 3 (1 - rho^2) / 4, which keeps it off -1 and 1.
+
+    The lower asymptote of the 3PL is common to all items: fixed, free, or with the model's density counted once.
+
+    Item parameters are posterior means of (log a, d), given the abilities and the population, with a = exp of the
+    former, and posterior covariances by the delta method.
+
+    Parameters
+    ----------
+    quadrature_points : int
+        Gauss-Hermite nodes a dimension (product rule) around each item's posterior mode.
+    tolerance : float
+        Converged when no element of the gradient (of the evidence by the population, of the log posterior by abilities
+        in units of their SD) and no change of a parameter in the last iteration exceeds it.
+    max_iterations : int
+        Of quasi-Newton steps of the population, each with Newton steps of the abilities.
+
+    Raises
+    ------
+    SettingsError
+        If a setting cannot be taken.
+    """
+
+    name: ClassVar[str] = "random-item"
+    quadrature_points: int = 7
+    tolerance: float = 1e-6
+    max_iterations: int = 200
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("quadrature_points", 2, 41), ("max_iterations", 1, 10**6)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not (isinstance(value, int) and low <= value <= high):
+                raise SettingsError(f"random-item: {name}={value!r}.", f"Give a whole number from {low} to {high}.")
+        tolerance = self.tolerance
+        if isinstance(tolerance, bool) or not (isinstance(tolerance, (int, float)) and 0 < tolerance < 1):
+            raise SettingsError(
+                f"random-item: tolerance={tolerance!r}.", "Give a number between 0 and 1, such as 1e-6."
+            )
+
+    def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
+        """Fit abilities and the population of items.
+
+        Parameters
+        ----------
+        responses : Responses
+            Binary or counts, cells may be missing.
+        model : ItemModel
+            Rasch, 2PL or 3PL without priors on items.
+
+        Returns
+        -------
+        FitResult
+            `log_likelihood` is item-marginal: at the abilities' mode, without their log density and without the
+            binomial constants of counts. `statistics` holds the population (see `Report.statistics`) and
+            ``log_evidence``, which compares Rasch, 2PL and 3PL of one data set.
+
+        Raises
+        ------
+        ModelError
+            For the 1PL (it is the Rasch model here), or with priors on the items.
+        DataError
+            If no item was ever run.
+        """
+        model = _checked(model)
+        taking = modeled(responses, constant_items=True)
+        part = taking.part
+        cells = Cells(part.successes, part.trials)
+        population = _start(model)
+        guessing = model.guessing if isinstance(model.guessing, (Beta, LogitNormal)) else None
+        optimum = maximize(
+            cells,
+            population,
+            PopulationPrior(guessing),
+            points=self.quadrature_points,
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+        )
+        n_free = int(population.free.sum()) + 1
+        return Report(taking, model, cells, optimum, n_free).result(self.name, self.tolerance)
+
+    def describe(self, responses: Responses | None = None, model: ItemModel | None = None) -> str:
+        """Return what would be computed, in words."""
+        what = "Rasch, 2PL or 3PL" if model is None else model.label
+        return (
+            f"random-item: {what}; items integrated out over an estimated normal population, "
+            f"{self.quadrature_points} adaptive Gauss-Hermite nodes a dimension; abilities at their posterior mode; "
+            f"population of greatest evidence to gradient and change <= {self.tolerance:g}, at most "
+            f"{self.max_iterations} steps; standard errors with the items' uncertainty"
+        )
+
+
+def _checked(model: ItemModel | None) -> ItemModel:
+    if model is None or model.name not in MODELS:
+        what = "no model" if model is None else f"the {model.name}"
+        raise ModelError(
+            f"random-item does not fit {what}.",
+            f"It fits {', '.join(MODELS)}; the 1PL is its Rasch model in another unit.",
+        )
+    if model.priors is not None:
+        raise ModelError(
+            f"random-item takes no priors on items ({model.label}): it estimates the population that they come from.",
+            'Give priors="none" (--priors none), or take an estimator that takes priors (map, mml).',
+        )
+    return model
+
+
+def _start(model: ItemModel) -> Population:
+    """Return which parameters of the population are free, and the guessing to start from."""
+    has_slopes, given = model.name != "Rasch", model.guessing
+    values = np.zeros(5)
+    if isinstance(given, (int, float)) and given > 0:
+        values[4] = np.log(given / (1.0 - given))
+    elif model.guessing_is_estimated:
+        values[4] = given.mean if isinstance(given, LogitNormal) else START_LOGIT_GUESSING
+    free = np.array([has_slopes, True, has_slopes, True, model.guessing_is_estimated])
+    return Population(values, free, has_slopes, model.name == "3PL" and given != 0)

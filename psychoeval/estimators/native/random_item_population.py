@@ -1,0 +1,124 @@
+"""The population that items come from: its parameters, its log density at nodes, and the derivatives by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+#: Places in the vector of population parameters.
+LOG_SLOPE_SD, INTERCEPT_MEAN, REGRESSION, LOG_INTERCEPT_SD, LOGIT_GUESSING = range(5)
+SIZE: Final = 5
+#: Standard deviations at or below it (logits) are 0 for every purpose, and the likelihood is flat in their logarithm.
+SMALLEST_SD: Final = 0.01
+#: Lower asymptotes outside are 0 or 1 for every purpose.
+GUESSING_LIMITS: Final = (1e-4, 0.95)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Population:
+    """Items (p, d), p = log a and d = intercept, in the unit of the abilities in which the mean of p is 0.
+
+    p ~ N(0, s_a^2), d | p ~ N(m + r p, s_d^2): any bivariate normal law with mean (0, m). Without slopes p = 0.
+
+    Parameters
+    ----------
+    values : (5,) array
+        log s_a, m, r, log s_d, logit c.
+    free : (5,) array of bool
+        Which are estimated.
+    has_slopes, has_guessing : bool
+    """
+
+    values: FloatArray
+    free: BoolArray
+    has_slopes: bool
+    has_guessing: bool
+
+    @property
+    def guessing(self) -> float:
+        """Lower asymptote c of every item."""
+        return float(1.0 / (1.0 + np.exp(-self.values[LOGIT_GUESSING]))) if self.has_guessing else 0.0
+
+    def moved(self, step: FloatArray) -> Population:
+        """Return the population after a step (5,); standard deviations that vanish stay at `SMALLEST_SD`."""
+        values, free = self.values + step, self.free.copy()
+        for place in (LOG_SLOPE_SD, LOG_INTERCEPT_SD):
+            if free[place] and values[place] <= np.log(SMALLEST_SD):
+                values[place], free[place] = np.log(SMALLEST_SD), False
+                if place == LOG_SLOPE_SD:
+                    values[REGRESSION], free[REGRESSION] = 0.0, False
+        if free[LOGIT_GUESSING]:
+            low, high = (np.log(c / (1.0 - c)) for c in GUESSING_LIMITS)
+            free[LOGIT_GUESSING] = low < values[LOGIT_GUESSING] < high
+            values[LOGIT_GUESSING] = np.clip(values[LOGIT_GUESSING], low, high)
+        return replace(self, values=values, free=free)
+
+    @property
+    def precision(self) -> FloatArray:
+        """Inverse covariance of (p, d), (2, 2); its first row and column are 0 without slopes."""
+        by_d = np.exp(-2.0 * self.values[LOG_INTERCEPT_SD])
+        if not self.has_slopes:
+            return np.array([[0.0, 0.0], [0.0, by_d]])
+        r = self.values[REGRESSION]
+        by_p = np.exp(-2.0 * self.values[LOG_SLOPE_SD])
+        return np.array([[by_p + r * r * by_d, -r * by_d], [-r * by_d, by_d]])
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean of (p, d), (2,)."""
+        return np.array([0.0, self.values[INTERCEPT_MEAN]])
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Covariance of (p, d), (2, 2)."""
+        var_d = np.exp(2.0 * self.values[LOG_INTERCEPT_SD])
+        if not self.has_slopes:
+            return np.array([[0.0, 0.0], [0.0, var_d]])
+        var_p, r = np.exp(2.0 * self.values[LOG_SLOPE_SD]), self.values[REGRESSION]
+        return np.array([[var_p, r * var_p], [r * var_p, r * r * var_p + var_d]])
+
+    def log_density(self, p: FloatArray, d: FloatArray) -> FloatArray:
+        """Return the log density at p, d without the powers of 2 pi."""
+        v = self.values
+        rest = (d - v[INTERCEPT_MEAN] - v[REGRESSION] * p) * np.exp(-v[LOG_INTERCEPT_SD])
+        out = -0.5 * rest**2 - v[LOG_INTERCEPT_SD]
+        if self.has_slopes:
+            out = out - 0.5 * (p * np.exp(-v[LOG_SLOPE_SD])) ** 2 - v[LOG_SLOPE_SD]
+        return np.asarray(out)
+
+    def scores(self, p: FloatArray, d: FloatArray) -> FloatArray:
+        """Return the derivatives of the log density by the parameters, (5, ...); that by logit c is 0."""
+        v, out = self.values, np.zeros((SIZE, *p.shape))
+        by_d = np.exp(-2.0 * v[LOG_INTERCEPT_SD])
+        rest = d - v[INTERCEPT_MEAN] - v[REGRESSION] * p
+        if self.has_slopes:
+            out[LOG_SLOPE_SD] = p**2 * np.exp(-2.0 * v[LOG_SLOPE_SD]) - 1.0
+        out[INTERCEPT_MEAN] = rest * by_d
+        out[REGRESSION] = rest * p * by_d
+        out[LOG_INTERCEPT_SD] = rest**2 * by_d - 1.0
+        return out
+
+    def expected_curvature(self, p: FloatArray, d: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the second derivatives of the log density, summed with `weights` over all nodes, (5, 5)."""
+        v, out = self.values, np.zeros((SIZE, SIZE))
+        by_d = np.exp(-2.0 * v[LOG_INTERCEPT_SD])
+        rest = d - v[INTERCEPT_MEAN] - v[REGRESSION] * p
+
+        def total(of: FloatArray) -> float:
+            return float((weights * of).sum())
+
+        if self.has_slopes:
+            out[LOG_SLOPE_SD, LOG_SLOPE_SD] = -2.0 * total(p**2) * np.exp(-2.0 * v[LOG_SLOPE_SD])
+        out[INTERCEPT_MEAN, INTERCEPT_MEAN] = -by_d * float(weights.sum())
+        out[INTERCEPT_MEAN, REGRESSION] = -by_d * total(p)
+        out[INTERCEPT_MEAN, LOG_INTERCEPT_SD] = -2.0 * by_d * total(rest)
+        out[REGRESSION, REGRESSION] = -by_d * total(p**2)
+        out[REGRESSION, LOG_INTERCEPT_SD] = -2.0 * by_d * total(rest * p)
+        out[LOG_INTERCEPT_SD, LOG_INTERCEPT_SD] = -2.0 * by_d * total(rest**2)
+        return out + np.triu(out, 1).T

@@ -1,0 +1,294 @@
+"""The search: abilities at their mode, the population where the evidence with abilities integrated out is largest.
+
+Maximising over abilities and population together has no maximum: with the abilities' SD s free, smaller abilities and
+larger slopes of equal probabilities always have the larger density. The population therefore maximises the Laplace
+approximation of the integral over abilities,
+
+    E(population, s) = max over t of F - log det(H) / 2 + N log(2 pi) / 2,
+
+F the log-likelihood plus log N(t; 0, s), H = -F'' by t. Its gradient is exact (`Evaluation.bend`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychoeval.estimators.native.random_item_cells import Cells
+from psychoeval.estimators.native.random_item_population import (
+    INTERCEPT_MEAN,
+    LOG_INTERCEPT_SD,
+    LOG_SLOPE_SD,
+    SIZE,
+    Population,
+)
+from psychoeval.estimators.native.random_item_prior import PopulationPrior
+from psychoeval.estimators.native.random_item_steps import Evaluation, Rule, evaluate
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+#: Nodes a dimension until a step is shorter than `NEAR`.
+COARSE: Final = 3
+NEAR: Final = 0.02
+MAX_HALVINGS: Final = 20
+#: Of a population parameter, and of an ability in SDs, in one step.
+LARGEST_STEP: Final = 0.7
+#: Newton steps of the abilities at one population end when the next is shorter, in SDs; what remains is corrected for.
+INNER_TOLERANCE: Final = 1e-5
+MAX_INNER: Final = 30
+#: Log-likelihood units that the nodes leave open when they move with the items.
+SLACK: Final = 1e-2
+START_SLOPE_SD: Final = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Abilities near their mode (N,), their log SD, the population, and the likelihood there."""
+
+    t: FloatArray
+    log_sd: float
+    population: Population
+    at: Evaluation
+    prior: PopulationPrior
+
+    @property
+    def sd(self) -> float:
+        """SD of the abilities."""
+        return float(np.exp(self.log_sd))
+
+    @property
+    def free(self) -> BoolArray:
+        """Which of the population parameters and the log SD are estimated, (6,)."""
+        return np.append(self.population.free, True)
+
+    @property
+    def ability_log_density(self) -> float:
+        """Sum over persons of log N(t; 0, sd)."""
+        return float(-0.5 * self.t @ self.t / self.sd**2 - self.t.size * (self.log_sd + 0.5 * np.log(2.0 * np.pi)))
+
+    @property
+    def objective(self) -> float:
+        """F: the log-likelihood plus the log densities of the abilities and of the population."""
+        return self.at.log_likelihood + self.ability_log_density + self.prior.value(self.population)
+
+    @cached_property
+    def by_ability(self) -> FloatArray:
+        """Gradient of F by the abilities, (N,)."""
+        return np.asarray(self.at.gradient[: self.t.size] - self.t / self.sd**2)
+
+    @cached_property
+    def information(self) -> FloatArray:
+        """H = -F'' by the abilities, (N, N)."""
+        n = self.t.size
+        return np.asarray(np.eye(n) / self.sd**2 - self.at.hessian[:n, :n])
+
+    @cached_property
+    def _eigen(self) -> tuple[FloatArray, FloatArray]:
+        values, vectors = np.linalg.eigh(self.information)
+        return values, vectors
+
+    @property
+    def is_maximum(self) -> bool:
+        """Whether H is positive definite."""
+        return bool(self._eigen[0][0] > 0)
+
+    @cached_property
+    def spread(self) -> FloatArray:
+        """Inverse of H, (N, N); where H is not positive definite, directions count by size, at least the prior's."""
+        values, vectors = self._eigen
+        values = np.maximum(np.abs(values), 1.0 / self.sd**2 if not self.is_maximum else 0.0)
+        return np.asarray((vectors / values) @ vectors.T)
+
+    @property
+    def step(self) -> FloatArray:
+        """Newton step of the abilities, (N,)."""
+        return np.asarray(self.spread @ self.by_ability)
+
+    @cached_property
+    def mixed(self) -> FloatArray:
+        """F'' by abilities and by population parameters and log SD, (N, 6)."""
+        n = self.t.size
+        return np.column_stack([self.at.hessian[:n, n:], 2.0 * self.t / self.sd**2])
+
+    @property
+    def evidence(self) -> float:
+        """E at the mode, the remaining Newton step corrected for."""
+        n = self.t.size
+        half = 0.5 * float(np.log(np.maximum(self._eigen[0], 1e-300)).sum())
+        return self.objective + 0.5 * float(self.by_ability @ self.step) - half + 0.5 * n * float(np.log(2.0 * np.pi))
+
+    @cached_property
+    def gradient(self) -> FloatArray:
+        """Of E by the population parameters and log SD, (6,); 0 where they are not free."""
+        n, s2 = self.t.size, self.sd**2
+        direct = np.append(self.at.gradient[n:], float(self.t @ self.t) / s2 - n)
+        direct[:SIZE] += self.prior.gradient(self.population)
+        bend = np.append(self.at.bend[n:], 2.0 * float(np.trace(self.spread)) / s2)
+        pull = self.spread @ (self.by_ability + 0.5 * self.at.bend[:n])
+        return np.where(self.free, direct + 0.5 * bend + self.mixed.T @ pull, 0.0)
+
+    @property
+    def curvature(self) -> FloatArray:
+        """Information of the population parameters and log SD in F, the abilities following, (6, 6)."""
+        n = self.t.size
+        out = np.zeros((SIZE + 1, SIZE + 1))
+        out[:SIZE, :SIZE] = -self.at.hessian[n:, n:]
+        out[SIZE, SIZE] = 2.0 * float(self.t @ self.t) / self.sd**2
+        return np.asarray(out - self.mixed.T @ self.spread @ self.mixed)
+
+    @property
+    def largest_gradient(self) -> float:
+        """Largest absolute element: of E by the population, of F by the abilities in units of their SD."""
+        return float(max(np.abs(self.gradient).max(), np.abs(self.by_ability).max() * self.sd))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optimum:
+    """Where the search ended; `values` are the evidence before and after each accepted step."""
+
+    point: Point
+    iterations: int
+    last_change: float
+    converged: bool
+    stood_still: bool
+    values: tuple[tuple[float, float], ...]
+
+
+def start_point(cells: Cells, population: Population, prior: PopulationPrior, rule: Rule) -> Point:
+    """Return abilities from smoothed logits of the raw scores, and the population around the items' logits."""
+    right, trials = cells.successes, cells.trials
+    by_person = _logits(right.sum(axis=1, dtype=np.float64), trials.sum(axis=1, dtype=np.float64))
+    by_item = _logits(right.sum(axis=0, dtype=np.float64), trials.sum(axis=0, dtype=np.float64))
+    spread = max(0.5, float(by_item.std()))
+    t = (by_person - by_person.mean()) * np.sqrt(1.0 + spread**2 / 2.9)  # 1.7^2: averaging over items flattens logits
+    values = population.values.copy()
+    values[INTERCEPT_MEAN], values[LOG_INTERCEPT_SD] = by_item.mean(), np.log(spread)
+    if population.has_slopes:
+        values[LOG_SLOPE_SD] = np.log(START_SLOPE_SD)
+    population = replace(population, values=values)
+    log_sd = float(np.log(max(0.3, float(t.std()))))
+    return Point(t, log_sd, population, evaluate(cells, t, population, rule), prior)
+
+
+def _logits(right: FloatArray, trials: FloatArray) -> FloatArray:
+    return np.asarray(np.log((right + 0.5) / (trials - right + 0.5)))
+
+
+def maximize(
+    cells: Cells, population: Population, prior: PopulationPrior, *, points: int, tolerance: float, max_iterations: int
+) -> Optimum:
+    """Return the population of greatest evidence, and the mode of the abilities there.
+
+    Parameters
+    ----------
+    cells : Cells
+    population : Population
+        Which parameters are free, and the guessing to start from.
+    prior : PopulationPrior
+    points : int
+        Nodes a dimension.
+    tolerance : float
+        Converged when neither an element of the gradient nor the last change of a parameter exceeds it.
+    max_iterations : int
+        Of quasi-Newton (BFGS) steps of the population, each with Newton steps of the abilities.
+    """
+    coarse = Rule.of(min(COARSE, points), has_slopes=population.has_slopes)
+    fine = Rule.of(points, has_slopes=population.has_slopes)
+    rule = coarse
+    point = settle(cells, start_point(cells, population, prior, rule), rule)
+    inverse = _inverse_curvature(point)
+    values: list[tuple[float, float]] = []
+    change = np.nan
+    for iteration in range(1, max_iterations + 1):
+        new = _line_search(cells, point, inverse, rule)
+        if new is None:
+            if rule is not fine:
+                rule = fine
+                point = settle(cells, point, rule)
+                inverse = _inverse_curvature(point)
+                continue
+            converged = point.largest_gradient <= tolerance
+            return Optimum(point, iteration, change, converged, not converged, tuple(values))
+        values.append((point.evidence, new.evidence))
+        moved = _parameters(new) - _parameters(point)
+        change = float(max(np.abs(moved).max(), np.abs(new.t - point.t).max() / new.sd))
+        inverse = _updated(inverse, moved, point, new)
+        point = new
+        if rule is not fine and change < NEAR:
+            rule = fine
+            point = settle(cells, point, rule)
+        elif rule is fine and max(change, point.largest_gradient) <= tolerance:
+            return Optimum(point, iteration, change, True, False, tuple(values))
+    return Optimum(point, max_iterations, change, False, False, tuple(values))
+
+
+def settle(cells: Cells, point: Point, rule: Rule) -> Point:
+    """Return the point with the abilities at their mode: Newton steps, halved until F rises."""
+    point = _at(cells, point, point.t, rule)
+    for _ in range(MAX_INNER):
+        step = point.step
+        size = float(np.abs(step).max()) / point.sd
+        if size <= INNER_TOLERANCE:
+            break
+        step = step * min(1.0, LARGEST_STEP / size)
+        for _ in range(MAX_HALVINGS):
+            new = _at(cells, point, point.t + step, rule)
+            if new.objective >= point.objective - SLACK:
+                break
+            step = 0.5 * step
+        point = new
+    return point
+
+
+def _at(cells: Cells, point: Point, t: FloatArray, rule: Rule) -> Point:
+    at = evaluate(cells, t, point.population, rule, point.at.modes, point.spread)
+    return replace(point, t=t, at=at)
+
+
+def _parameters(point: Point) -> FloatArray:
+    return np.append(point.population.values, point.log_sd)
+
+
+def _inverse_curvature(point: Point) -> FloatArray:
+    """Return a first inverse Hessian of -E, (6, 6), positive definite."""
+    free, out = point.free, np.zeros((SIZE + 1, SIZE + 1))
+    values, vectors = np.linalg.eigh(point.curvature[np.ix_(free, free)])
+    values = np.maximum(np.abs(values), 1.0)
+    out[np.ix_(free, free)] = (vectors / values) @ vectors.T
+    return out
+
+
+def _updated(inverse: FloatArray, moved: FloatArray, point: Point, new: Point) -> FloatArray:
+    """Return the inverse Hessian after the BFGS update, or a new one where a parameter came to rest at its bound."""
+    if (point.free != new.free).any():
+        return _inverse_curvature(new)
+    bent = point.gradient - new.gradient
+    s, y = np.where(new.free, moved, 0.0), bent
+    sy = float(s @ y)
+    if sy <= 1e-10 * float(np.linalg.norm(s) * np.linalg.norm(y)):
+        return inverse
+    left = np.eye(s.size) - np.outer(s, y) / sy
+    return np.asarray(left @ inverse @ left.T + np.outer(s, s) / sy)
+
+
+def _line_search(cells: Cells, point: Point, inverse: FloatArray, rule: Rule) -> Point | None:
+    direction = inverse @ point.gradient
+    gain = float(point.gradient @ direction)
+    length = min(1.0, LARGEST_STEP / max(float(np.abs(direction).max()), 1e-300))
+    for _ in range(MAX_HALVINGS):
+        step = length * direction
+        t = point.t + point.step + point.spread @ (point.mixed @ step)
+        moved = replace(point, population=point.population.moved(step[:SIZE]), log_sd=point.log_sd + float(step[SIZE]))
+        new = settle(cells, replace(moved, t=t), rule)
+        if new.evidence >= point.evidence + 1e-4 * length * gain:
+            return new
+        # Close to the maximum a gain drowns in what the nodes leave open; the gradient still sees it.
+        if new.evidence >= point.evidence - SLACK and float(new.gradient @ inverse @ new.gradient) < 0.9 * gain:
+            return new
+        length *= 0.5
+    return None
