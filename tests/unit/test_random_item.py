@@ -110,15 +110,14 @@ def test_derivatives_are_those_of_the_log_likelihood(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_gradient_of_the_evidence_follows_the_abilities(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(random_item_search, "INNER_TOLERANCE", 1e-9)
+def test_the_gradient_of_the_evidence_follows_the_abilities(model: str) -> None:
     _, cells = draw(12, 40, model, 3)
     law = population(model)
     rule = Rule.of(15, has_slopes=law.has_slopes)
     prior = PopulationPrior(LogitNormal(-1.1, 0.5) if model == "3PL" else None)
 
     def settled(point: Point) -> Point:
-        return settle(cells, settle(cells, point, rule), rule)
+        return settle(cells, point, rule, 1e-9)
 
     center = settled(start_point(cells, law, prior, rule))
     for k in np.flatnonzero(center.free):

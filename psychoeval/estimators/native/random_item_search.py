@@ -38,8 +38,10 @@ NEAR: Final = 0.02
 MAX_HALVINGS: Final = 20
 #: Of a population parameter, and of an ability in SDs, in one step.
 LARGEST_STEP: Final = 0.7
-#: Newton steps of the abilities at one population end when the next is shorter, in SDs; what remains is corrected for.
+#: Newton steps of the abilities at one population end when the next is shorter, in SDs, times the last change of the
+#: population; what remains is corrected for.
 INNER_TOLERANCE: Final = 1e-5
+SHORTEST: Final = 1e-10
 MAX_INNER: Final = 30
 #: Log-likelihood units that the nodes leave open when they move with the items.
 SLACK: Final = 1e-2
@@ -200,16 +202,22 @@ def maximize(
     coarse = Rule.of(min(COARSE, points), has_slopes=population.has_slopes)
     fine = Rule.of(points, has_slopes=population.has_slopes)
     rule = coarse
-    point = settle(cells, start_point(cells, population, prior, rule), rule)
+    point = settle(cells, start_point(cells, population, prior, rule), rule, INNER_TOLERANCE)
     inverse = _inverse_curvature(point)
     values: list[tuple[float, float]] = []
-    change = np.nan
+    change, is_last_try = 1.0, False
     for iteration in range(1, max_iterations + 1):
-        new = _line_search(cells, point, inverse, rule)
+        inner = max(SHORTEST, INNER_TOLERANCE * min(1.0, change))
+        new = _line_search(cells, point, inverse, rule, inner)
         if new is None:
             if rule is not fine:
                 rule = fine
-                point = settle(cells, point, rule)
+                point = settle(cells, point, rule, inner)
+                inverse = _inverse_curvature(point)
+                continue
+            if not is_last_try:  # from the abilities' mode to rounding, and a fresh curvature
+                is_last_try, change = True, 0.0
+                point = settle(cells, point, rule, SHORTEST)
                 inverse = _inverse_curvature(point)
                 continue
             converged = point.largest_gradient <= tolerance
@@ -221,19 +229,19 @@ def maximize(
         point = new
         if rule is not fine and change < NEAR:
             rule = fine
-            point = settle(cells, point, rule)
+            point = settle(cells, point, rule, INNER_TOLERANCE * change)
         elif rule is fine and max(change, point.largest_gradient) <= tolerance:
             return Optimum(point, iteration, change, True, False, tuple(values))
     return Optimum(point, max_iterations, change, False, False, tuple(values))
 
 
-def settle(cells: Cells, point: Point, rule: Rule) -> Point:
-    """Return the point with the abilities at their mode: Newton steps, halved until F rises."""
+def settle(cells: Cells, point: Point, rule: Rule, tolerance: float) -> Point:
+    """Return the point with the abilities at their mode, to `tolerance` SDs: Newton steps, halved until F rises."""
     point = _at(cells, point, point.t, rule)
     for _ in range(MAX_INNER):
         step = point.step
         size = float(np.abs(step).max()) / point.sd
-        if size <= INNER_TOLERANCE:
+        if size <= tolerance:
             break
         step = step * min(1.0, LARGEST_STEP / size)
         for _ in range(MAX_HALVINGS):
@@ -276,7 +284,7 @@ def _updated(inverse: FloatArray, moved: FloatArray, point: Point, new: Point) -
     return np.asarray(left @ inverse @ left.T + np.outer(s, s) / sy)
 
 
-def _line_search(cells: Cells, point: Point, inverse: FloatArray, rule: Rule) -> Point | None:
+def _line_search(cells: Cells, point: Point, inverse: FloatArray, rule: Rule, inner: float) -> Point | None:
     direction = inverse @ point.gradient
     gain = float(point.gradient @ direction)
     length = min(1.0, LARGEST_STEP / max(float(np.abs(direction).max()), 1e-300))
@@ -284,7 +292,7 @@ def _line_search(cells: Cells, point: Point, inverse: FloatArray, rule: Rule) ->
         step = length * direction
         t = point.t + point.step + point.spread @ (point.mixed @ step)
         moved = replace(point, population=point.population.moved(step[:SIZE]), log_sd=point.log_sd + float(step[SIZE]))
-        new = settle(cells, replace(moved, t=t), rule)
+        new = settle(cells, replace(moved, t=t), rule, inner)
         if new.evidence >= point.evidence + 1e-4 * length * gain:
             return new
         # Close to the maximum a gain drowns in what the nodes leave open; the gradient still sees it.
