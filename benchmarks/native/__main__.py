@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection
 
 from benchmarks.native import growth
 from benchmarks.native.data import SIZES, simulate
-from benchmarks.native.environments import ROOT
-from benchmarks.native.programs import PROGRAMS
+from benchmarks.native.environments import ROOT, NotThere
+from benchmarks.native.programs import PROGRAMS, Program
 from benchmarks.native.runs import Run, run
 from benchmarks.native.table import LEGEND, size_lines
 from benchmarks.native.targets import LARGE, judge
@@ -34,12 +34,12 @@ def main() -> None:
     options = _options()
     began = time.monotonic()
     runs: dict[str, list[Run]] = {}
+    options.peers = [key for key in options.peers if _is_there(PROGRAMS[key])]
     print(LEGEND, flush=True)
     for size in options.sizes or SIZES:
         found = _size(size, options)
         runs[size] = found
         print("\n" + "\n".join(size_lines(size, found)), flush=True)
-    missing = dict.fromkeys(r.problem for rs in runs.values() for r in rs if r.problem and not r.facts)
     print("\nTargets, mml:")
     print("\n".join(judge(runs)))
     _print_share_of_peak(runs)
@@ -48,13 +48,20 @@ def main() -> None:
         path = OUT / "bench-native-growth.png"
         sentences = growth.draw(growth.measure(ours, options.limit), ours.label, path)
         print("\n" + "\n".join(sentences) + f"\nPicture: {path.relative_to(ROOT)}")
-    if missing:
-        print("\nWithout figures: " + " ".join(missing))
     OUT.mkdir(exist_ok=True)
     (OUT / "bench-native.json").write_text(
         json.dumps([dataclasses.asdict(r) for rs in runs.values() for r in rs], indent=1)
     )
     print(f"\n{time.monotonic() - began:.0f} s in all; every run is in out/bench-native.json")
+
+
+def _is_there(program: Program) -> bool:
+    try:
+        program.command()
+    except NotThere as missing:
+        print(f"{program.label} is left out. {missing}", flush=True)
+        return False
+    return True
 
 
 def _options() -> argparse.Namespace:

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 from tools.setup import debian
@@ -62,6 +63,7 @@ def python_with(requirement: str) -> list[str]:
     return [str(python)]
 
 
+@cache
 def rscript_with(package: str) -> tuple[list[str], dict[str, str]]:
     """Return the command of an R that loads `package`, and what its environment needs besides.
 
