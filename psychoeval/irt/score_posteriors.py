@@ -106,6 +106,10 @@ def _follow_histogram(trials: CountArray, items: KnownItems, law: Grid, per_sd: 
 
 
 def _largest_curvature(trials: CountArray, items: KnownItems, nodes: FloatArray) -> float:
+    steep = np.argsort(-np.abs(items.a), kind="stable")[:_COARSE_NODES]  # a peak may stand between two nodes
+    steep = steep[items.a[steep] != 0]
+    peaks = -items.d[steep] / items.a[steep]
+    nodes = np.union1d(nodes, peaks[(peaks > nodes[0]) & (peaks < nodes[-1])])
     largest = 0.0
     for rows in person_blocks(len(trials), nodes.size):
         largest = max(largest, float(sums_at(trials[rows], nodes, items, _curvature).max(initial=0.0)))

@@ -30,6 +30,7 @@ ROWS = {
     "registry": 5,
     "fitting": 5,
     "agreement": 6,
+    "scoring": 6,
     "plots": 8,
     "report": 8,
     "cli": 8,
