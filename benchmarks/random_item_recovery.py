@@ -1,10 +1,11 @@
 """Recovery and coverage of `random-item` beside `map` on simulated 2PL data.
 
-    python benchmarks/random_item_recovery.py [--shapes 30x100 100x300] [--seeds 100]
+    python benchmarks/random_item_recovery.py [--shapes 30x100 100x300] [--seeds 100] [--fits intercept difficulty map]
 
 Truth: theta ~ N(0, 1), b ~ N(0, 1.5), a ~ LN(0, .3), complete binary data. Estimates are judged as they come against
 the truth as drawn (raw) and against the sample-standardised truth (sample); and after the estimates are standardised
-too (aligned). Monte Carlo errors are clustered by seed.
+too (aligned). The population of `random-item` is that of (log a, d) or of (log a, b).
+Monte Carlo errors are clustered by seed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from scipy.stats import kendalltau
 
 import psychoeval as pe
 
-ESTIMATORS = (("random-item", "none"), ("map", "published"))
+FITS: dict[str, tuple[str, dict[str, str]]] = {
+    "intercept": ("random-item", {"priors": "none", "location": "intercept"}),
+    "difficulty": ("random-item", {"priors": "none", "location": "difficulty"}),
+    "map": ("map", {"priors": "published"}),
+}
 
 
 def simulate(n: int, j: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, pe.Responses]:
@@ -28,12 +33,13 @@ def simulate(n: int, j: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     return theta, b, a, pe.Responses.from_array(x.astype(float))
 
 
-def measure(n: int, j: int, seed: int, estimator: str, priors: str) -> dict[str, float]:
+def measure(n: int, j: int, seed: int, which: str) -> dict[str, float]:
     theta, b, a, responses = simulate(n, j, seed)
+    estimator, settings = FITS[which]
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit = pe.fit(responses, estimator, model="2PL", priors=priors)
+        fit = pe.fit(responses, estimator, model="2PL", **settings)
     out = {"cpu_s": time.process_time() - start, "converged": float(fit.convergence.status == "converged")}
     m, s = theta.mean(), theta.std()
     estimate, error = fit.abilities.estimate, fit.abilities.standard_error
@@ -68,12 +74,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--shapes", nargs="+", default=["30x100", "100x300"])
     parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--fits", nargs="+", choices=list(FITS), default=list(FITS))
     args = parser.parse_args()
     for shape in args.shapes:
         n, j = (int(part) for part in shape.split("x"))
-        for estimator, priors in ESTIMATORS:
-            rows = [measure(n, j, seed, estimator, priors) for seed in range(args.seeds)]
-            print(f"{estimator} 2PL {n} x {j}, {args.seeds} seeds: mean (Monte Carlo error)", flush=True)
+        for which in args.fits:
+            rows = [measure(n, j, seed, which) for seed in range(args.seeds)]
+            print(f"{which} 2PL {n} x {j}, {args.seeds} seeds: mean (Monte Carlo error)", flush=True)
             for key in max(rows, key=len):
                 values = np.array([row[key] for row in rows if key in row])
                 print(f"  {key:15s} {values.mean():8.4f} ({values.std(ddof=1) / np.sqrt(len(values)):.4f})", flush=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from psychoeval.irt.models import Beta, ItemModel, LogitNormal
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 
+Location = Literal["difficulty", "intercept"]
 MODELS = ("Rasch", "2PL", "3PL")
 #: Logit of c where the search starts, if it is free.
 START_LOGIT_GUESSING = float(np.log(0.1 / 0.9))
@@ -60,12 +61,18 @@ class RandomItem:
     quadrature_points: int = 7
     tolerance: float = 1e-6
     max_iterations: int = 200
+    location: Location = "intercept"
 
     def __post_init__(self) -> None:
         for name, low, high in (("quadrature_points", 2, 41), ("max_iterations", 1, 10**6)):
             value = getattr(self, name)
             if isinstance(value, bool) or not (isinstance(value, int) and low <= value <= high):
                 raise SettingsError(f"random-item: {name}={value!r}.", f"Give a whole number from {low} to {high}.")
+        if self.location not in get_args(Location):
+            raise SettingsError(
+                f"random-item: location={self.location!r} is unknown.",
+                f"Choose one of {', '.join(get_args(Location))}.",
+            )
         tolerance = self.tolerance
         if isinstance(tolerance, bool) or not (isinstance(tolerance, (int, float)) and 0 < tolerance < 1):
             raise SettingsError(
@@ -100,7 +107,7 @@ class RandomItem:
         taking = modeled(responses, constant_items=True)
         part = taking.part
         cells = Cells(part.successes, part.trials)
-        population = _start(model)
+        population = _start(model, self.location)
         guessing = model.guessing if isinstance(model.guessing, (Beta, LogitNormal)) else None
         optimum = maximize(
             cells,
@@ -139,7 +146,7 @@ def _checked(model: ItemModel | None) -> ItemModel:
     return model
 
 
-def _start(model: ItemModel) -> Population:
+def _start(model: ItemModel, location: Location) -> Population:
     """Return which parameters of the population are free, and the guessing to start from."""
     has_slopes, given = model.name != "Rasch", model.guessing
     values = np.zeros(5)
@@ -148,4 +155,6 @@ def _start(model: ItemModel) -> Population:
     elif model.guessing_is_estimated:
         values[4] = given.mean if isinstance(given, LogitNormal) else START_LOGIT_GUESSING
     free = np.array([has_slopes, True, has_slopes, True, model.guessing_is_estimated])
-    return Population(values, free, has_slopes, model.name == "3PL" and given != 0)
+    return Population(
+        values, free, has_slopes, model.name == "3PL" and given != 0, has_slopes and location == "difficulty"
+    )

@@ -12,7 +12,7 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 #: Places in the vector of population parameters.
-LOG_SLOPE_SD, INTERCEPT_MEAN, REGRESSION, LOG_INTERCEPT_SD, LOGIT_GUESSING = range(5)
+LOG_SLOPE_SD, LOCATION_MEAN, REGRESSION, LOG_LOCATION_SD, LOGIT_GUESSING = range(5)
 SIZE: Final = 5
 #: Standard deviations at or below it (logits) are 0 for every purpose, and the likelihood is flat in their logarithm.
 SMALLEST_SD: Final = 0.01
@@ -22,23 +22,27 @@ GUESSING_LIMITS: Final = (1e-4, 0.95)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """Items (p, d), p = log a and d = intercept, in the unit of the abilities in which the mean of p is 0.
+    """Items (p, q), p = log a and q a location, in the unit of the abilities in which the mean of p is 0.
 
-    p ~ N(0, s_a^2), d | p ~ N(m + r p, s_d^2): any bivariate normal law with mean (0, m). Without slopes p = 0.
+    p ~ N(0, s_a^2), q | p ~ N(m + r p, s_q^2): any bivariate normal law with mean (0, m). Without slopes p = 0. The
+    location is the intercept d, or minus the difficulty, -b = d / a.
 
     Parameters
     ----------
     values : (5,) array
-        log s_a, m, r, log s_d, logit c.
+        log s_a, m, r, log s_q, logit c.
     free : (5,) array of bool
         Which are estimated.
     has_slopes, has_guessing : bool
+    by_difficulty : bool
+        Whether q = -b rather than d.
     """
 
     values: FloatArray
     free: BoolArray
     has_slopes: bool
     has_guessing: bool
+    by_difficulty: bool = False
 
     @property
     def guessing(self) -> float:
@@ -48,7 +52,7 @@ class Population:
     def moved(self, step: FloatArray) -> Population:
         """Return the population after a step (5,); standard deviations that vanish stay at `SMALLEST_SD`."""
         values, free = self.values + step, self.free.copy()
-        for place in (LOG_SLOPE_SD, LOG_INTERCEPT_SD):
+        for place in (LOG_SLOPE_SD, LOG_LOCATION_SD):
             if free[place] and values[place] <= np.log(SMALLEST_SD):
                 values[place], free[place] = np.log(SMALLEST_SD), False
                 if place == LOG_SLOPE_SD:
@@ -61,64 +65,68 @@ class Population:
 
     @property
     def precision(self) -> FloatArray:
-        """Inverse covariance of (p, d), (2, 2); its first row and column are 0 without slopes."""
-        by_d = np.exp(-2.0 * self.values[LOG_INTERCEPT_SD])
+        """Inverse covariance of (p, q), (2, 2); its first row and column are 0 without slopes."""
+        by_q = np.exp(-2.0 * self.values[LOG_LOCATION_SD])
         if not self.has_slopes:
-            return np.array([[0.0, 0.0], [0.0, by_d]])
+            return np.array([[0.0, 0.0], [0.0, by_q]])
         r = self.values[REGRESSION]
         by_p = np.exp(-2.0 * self.values[LOG_SLOPE_SD])
-        return np.array([[by_p + r * r * by_d, -r * by_d], [-r * by_d, by_d]])
+        return np.array([[by_p + r * r * by_q, -r * by_q], [-r * by_q, by_q]])
 
     @property
     def mean(self) -> FloatArray:
-        """Mean of (p, d), (2,)."""
-        return np.array([0.0, self.values[INTERCEPT_MEAN]])
+        """Mean of (p, q), (2,)."""
+        return np.array([0.0, self.values[LOCATION_MEAN]])
 
     @property
     def covariance(self) -> FloatArray:
-        """Covariance of (p, d), (2, 2)."""
-        var_d = np.exp(2.0 * self.values[LOG_INTERCEPT_SD])
+        """Covariance of (p, q), (2, 2)."""
+        var_q = np.exp(2.0 * self.values[LOG_LOCATION_SD])
         if not self.has_slopes:
-            return np.array([[0.0, 0.0], [0.0, var_d]])
+            return np.array([[0.0, 0.0], [0.0, var_q]])
         var_p, r = np.exp(2.0 * self.values[LOG_SLOPE_SD]), self.values[REGRESSION]
-        return np.array([[var_p, r * var_p], [r * var_p, r * r * var_p + var_d]])
+        return np.array([[var_p, r * var_p], [r * var_p, r * r * var_p + var_q]])
 
-    def log_density(self, p: FloatArray, d: FloatArray) -> FloatArray:
-        """Return the log density at p, d without the powers of 2 pi."""
+    def intercept(self, a: FloatArray, q: FloatArray) -> FloatArray:
+        """Return d at slopes a = exp(p) and locations q."""
+        return a * q if self.by_difficulty else q
+
+    def log_density(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """Return the log density at p, q without the powers of 2 pi."""
         v = self.values
-        rest = (d - v[INTERCEPT_MEAN] - v[REGRESSION] * p) * np.exp(-v[LOG_INTERCEPT_SD])
-        out = -0.5 * rest**2 - v[LOG_INTERCEPT_SD]
+        rest = (q - v[LOCATION_MEAN] - v[REGRESSION] * p) * np.exp(-v[LOG_LOCATION_SD])
+        out = -0.5 * rest**2 - v[LOG_LOCATION_SD]
         if self.has_slopes:
             out = out - 0.5 * (p * np.exp(-v[LOG_SLOPE_SD])) ** 2 - v[LOG_SLOPE_SD]
         return np.asarray(out)
 
-    def scores(self, p: FloatArray, d: FloatArray) -> FloatArray:
+    def scores(self, p: FloatArray, q: FloatArray) -> FloatArray:
         """Return the derivatives of the log density by the parameters, (5, ...); that by logit c is 0."""
         v, out = self.values, np.zeros((SIZE, *p.shape))
-        by_d = np.exp(-2.0 * v[LOG_INTERCEPT_SD])
-        rest = d - v[INTERCEPT_MEAN] - v[REGRESSION] * p
+        by_q = np.exp(-2.0 * v[LOG_LOCATION_SD])
+        rest = q - v[LOCATION_MEAN] - v[REGRESSION] * p
         if self.has_slopes:
             out[LOG_SLOPE_SD] = p**2 * np.exp(-2.0 * v[LOG_SLOPE_SD]) - 1.0
-        out[INTERCEPT_MEAN] = rest * by_d
-        out[REGRESSION] = rest * p * by_d
-        out[LOG_INTERCEPT_SD] = rest**2 * by_d - 1.0
+        out[LOCATION_MEAN] = rest * by_q
+        out[REGRESSION] = rest * p * by_q
+        out[LOG_LOCATION_SD] = rest**2 * by_q - 1.0
         return out
 
-    def expected_curvature(self, p: FloatArray, d: FloatArray, weights: FloatArray) -> FloatArray:
+    def expected_curvature(self, p: FloatArray, q: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the second derivatives of the log density, summed with `weights` over all nodes, (5, 5)."""
         v, out = self.values, np.zeros((SIZE, SIZE))
-        by_d = np.exp(-2.0 * v[LOG_INTERCEPT_SD])
-        rest = d - v[INTERCEPT_MEAN] - v[REGRESSION] * p
+        by_q = np.exp(-2.0 * v[LOG_LOCATION_SD])
+        rest = q - v[LOCATION_MEAN] - v[REGRESSION] * p
 
         def total(of: FloatArray) -> float:
             return float((weights * of).sum())
 
         if self.has_slopes:
             out[LOG_SLOPE_SD, LOG_SLOPE_SD] = -2.0 * total(p**2) * np.exp(-2.0 * v[LOG_SLOPE_SD])
-        out[INTERCEPT_MEAN, INTERCEPT_MEAN] = -by_d * float(weights.sum())
-        out[INTERCEPT_MEAN, REGRESSION] = -by_d * total(p)
-        out[INTERCEPT_MEAN, LOG_INTERCEPT_SD] = -2.0 * by_d * total(rest)
-        out[REGRESSION, REGRESSION] = -by_d * total(p**2)
-        out[REGRESSION, LOG_INTERCEPT_SD] = -2.0 * by_d * total(rest * p)
-        out[LOG_INTERCEPT_SD, LOG_INTERCEPT_SD] = -2.0 * by_d * total(rest**2)
+        out[LOCATION_MEAN, LOCATION_MEAN] = -by_q * float(weights.sum())
+        out[LOCATION_MEAN, REGRESSION] = -by_q * total(p)
+        out[LOCATION_MEAN, LOG_LOCATION_SD] = -2.0 * by_q * total(rest)
+        out[REGRESSION, REGRESSION] = -by_q * total(p**2)
+        out[REGRESSION, LOG_LOCATION_SD] = -2.0 * by_q * total(rest * p)
+        out[LOG_LOCATION_SD, LOG_LOCATION_SD] = -2.0 * by_q * total(rest**2)
         return out + np.triu(out, 1).T

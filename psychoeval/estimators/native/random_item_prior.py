@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.estimators.native.random_item_population import (
-    LOG_INTERCEPT_SD,
+    LOG_LOCATION_SD,
     LOG_SLOPE_SD,
     LOGIT_GUESSING,
     REGRESSION,
@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float64]
 class PopulationPrior:
     """Log density of the population's parameters.
 
-    The correlation rho of log slope and intercept has the density 3 (1 - rho^2) / 4, which keeps it off -1 and 1, where
+    The correlation rho of log slope and location has the density 3 (1 - rho^2) / 4, which keeps it off -1 and 1, where
     few persons would otherwise put it. Source: Lewandowski, Kurowicka & Joe (2009), doi:10.1016/j.jmva.2009.04.008, at
     shape 2.
 
@@ -54,8 +54,8 @@ class PopulationPrior:
             v = population.values
             share = 2.0 / (1.0 + _odds(population))
             out[LOG_SLOPE_SD] = -share * _odds(population)
-            out[LOG_INTERCEPT_SD] = share * _odds(population)
-            out[REGRESSION] = -share * v[REGRESSION] * np.exp(2.0 * (v[LOG_SLOPE_SD] - v[LOG_INTERCEPT_SD]))
+            out[LOG_LOCATION_SD] = share * _odds(population)
+            out[REGRESSION] = -share * v[REGRESSION] * np.exp(2.0 * (v[LOG_SLOPE_SD] - v[LOG_LOCATION_SD]))
         g, c = population.values[LOGIT_GUESSING], population.guessing
         match self.guessing:
             case LogitNormal(mean, sd):
@@ -68,4 +68,4 @@ class PopulationPrior:
 def _odds(population: Population) -> float:
     """rho^2 / (1 - rho^2)."""
     v = population.values
-    return float((v[REGRESSION] * np.exp(v[LOG_SLOPE_SD] - v[LOG_INTERCEPT_SD])) ** 2)
+    return float((v[REGRESSION] * np.exp(v[LOG_SLOPE_SD] - v[LOG_LOCATION_SD])) ** 2)

@@ -85,21 +85,26 @@ class Report:
     def statistics(self) -> dict[str, float]:
         """Return the population and the evidence.
 
-        ``log_slope_mean``, ``log_slope_sd``, ``intercept_mean``, ``intercept_sd``, ``slope_intercept_correlation``,
-        ``guessing`` of the population where the model has them; ``ability_log_prior``, sum log N(theta; 0, 1);
-        ``log_evidence``: abilities integrated out (Laplace), the k parameters of the population charged
-        k/2 log(items) as in BIC: the larger, the better the model, by the difference in log units; for counts,
-        ``overdispersion_ratio``, Pearson's chi-squared over its degrees of freedom.
+        ``log_slope_mean``, ``log_slope_sd``, ``intercept_mean``, ``intercept_sd``, ``slope_intercept_correlation`` (or
+        ``difficulty`` for ``intercept``) and ``guessing`` of the population where the model has them;
+        ``ability_log_prior``, sum log N(theta; 0, 1); ``log_evidence``: abilities integrated out (Laplace), the k
+        parameters of the population charged k/2 log(items) as in BIC: the larger, the better the model, by the
+        difference in log units; for counts, ``overdispersion_ratio``, Pearson's chi-squared over its degrees of
+        freedom.
         """
         point, population = self.optimum.point, self.optimum.point.population
         covariance = population.covariance
+        location, sign, unit = "intercept", 1.0, 1.0
+        if population.by_difficulty:
+            location, sign, unit = "difficulty", -1.0, self._unit
         out: dict[str, float] = {}
         if population.has_slopes:
             out["log_slope_mean"] = point.log_sd
             out["log_slope_sd"] = float(np.sqrt(covariance[0, 0]))
-            out["slope_intercept_correlation"] = float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
-        out["intercept_mean"] = float(population.mean[1])
-        out["intercept_sd"] = float(np.sqrt(covariance[1, 1]))
+            correlation = float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
+            out[f"slope_{location}_correlation"] = sign * correlation
+        out[f"{location}_mean"] = sign * float(population.mean[1]) / unit
+        out[f"{location}_sd"] = float(np.sqrt(covariance[1, 1])) / unit
         if population.has_guessing:
             out["guessing"] = population.guessing
         out["ability_log_prior"] = point.ability_log_density + point.t.size * point.log_sd
@@ -221,7 +226,7 @@ class Report:
                 "says the same with fewer parameters.",
             )
         if sds[1] <= 1.01 * SMALLEST_SD:
-            out += ("The intercepts' SD is estimated as 0: the items do not differ in difficulty.",)
+            out += ("The locations' SD is estimated as 0: the items do not differ in difficulty.",)
         persons, items = self.cells.shape
         if items < persons:
             out += (

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from psychoeval.estimators.native.random_item_cells import Cells
 from psychoeval.estimators.native.random_item_population import (
-    INTERCEPT_MEAN,
-    LOG_INTERCEPT_SD,
+    LOCATION_MEAN,
+    LOG_LOCATION_SD,
     LOG_SLOPE_SD,
     SIZE,
     Population,
@@ -169,7 +169,7 @@ def start_point(cells: Cells, population: Population, prior: PopulationPrior, ru
     spread = max(0.5, float(by_item.std()))
     t = (by_person - by_person.mean()) * np.sqrt(1.0 + spread**2 / 2.9)  # 1.7^2: averaging over items flattens logits
     values = population.values.copy()
-    values[INTERCEPT_MEAN], values[LOG_INTERCEPT_SD] = by_item.mean(), np.log(spread)
+    values[LOCATION_MEAN], values[LOG_LOCATION_SD] = by_item.mean(), np.log(spread)
     if population.has_slopes:
         values[LOG_SLOPE_SD] = np.log(START_SLOPE_SD)
     population = replace(population, values=values)

@@ -1,8 +1,8 @@
 """The item-marginal likelihood: items integrated out by adaptive Gauss-Hermite nodes, with exact derivatives.
 
-For abilities t (N,) and a population of items (p, d) (see `Population`),
+For abilities t (N,) and a population of items (p, q), log slope and location (see `Population`),
 
-    log L(t, population) = sum_j log integral prod_i P(x_ij | exp(p) t_i + d) f(p, d) dp dd.
+    log L(t, population) = sum_j log integral prod_i P(x_ij | exp(p) t_i + d) f(p, q) dp dq, d = q or exp(p) q.
 
 Each item has its own nodes around the mode of its posterior, scaled by the Cholesky factor of its inverse Hessian.
 Derivatives are those of Louis (1982, JRSS B 44, 226): posterior means of the complete-data ones, and for the Hessian
@@ -59,7 +59,7 @@ class Evaluation:
         Derivatives of tr(V H) by abilities and population parameters, H the Hessian by abilities and V the matrix that
         `evaluate` was given; 0 without it.
     modes : (J, 2) array
-        Of (p, d), given the abilities and the population.
+        Of (p, q), given the abilities and the population.
     means, covariances : (J, 2) and (J, 2, 2) arrays
         Posterior moments of (p, d).
     """
@@ -81,7 +81,7 @@ class Evaluation:
 def posterior_modes(
     cells: Cells, t: FloatArray, population: Population, start: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the modes of every item's posterior of (p, d), (J, 2), and the observed information there, (J, 2, 2).
+    """Return the modes of every item's posterior of (p, q), (J, 2), and the observed information there, (J, 2, 2).
 
     Newton's method, with the expected information where the observed one is not positive definite. Without slopes the
     information of p is 1, and p stays at 0.
@@ -101,18 +101,26 @@ def _block_modes(
     tt = t[:, None]
     for step_number in range(MODE_STEPS):
         a = np.exp(at[:, 0])
-        _, r, h = cell_terms(a * tt + at[:, 1], x, n, c, log_likelihood=False)
-        gradient = np.column_stack([a * (t @ r), r.sum(axis=0)]) - (at - mean) @ prior
+        d = population.intercept(a, at[:, 1])
+        _, r, h = cell_terms(a * tt + d, x, n, c, log_likelihood=False)
+        by_p, by_q = (d, a) if population.by_difficulty else (np.zeros_like(d), np.ones_like(d))  # of d
+        total, moment = r.sum(axis=0), a * (t @ r)
+        gradient = np.column_stack([moment + by_p * total, by_q * total]) - (at - mean) @ prior
+        h0, h1, h2 = -h.sum(axis=0), -a * (t @ h), -(a**2) * (t**2 @ h)
         information = np.empty((at.shape[0], 2, 2))
-        information[:, 0, 0] = -(a**2) * (t**2 @ h)
-        information[:, 0, 1] = information[:, 1, 0] = -a * (t @ h)
-        information[:, 1, 1] = -h.sum(axis=0)
+        information[:, 0, 0] = h2 + 2.0 * by_p * h1 + by_p**2 * h0
+        information[:, 0, 1] = information[:, 1, 0] = by_q * (h1 + by_p * h0)
+        information[:, 1, 1] = by_q**2 * h0
         information += prior
         if population.has_slopes:
-            bend = a * (t @ r)
-            observed = information[:, 0, 0] - bend
-            definite = observed * information[:, 1, 1] > 1.01 * information[:, 0, 1] ** 2
-            information[:, 0, 0] = np.where(definite & (observed > 0), observed, information[:, 0, 0])
+            observed = information.copy()
+            observed[:, 0, 0] -= moment + by_p * total
+            if population.by_difficulty:
+                observed[:, 0, 1] -= a * total
+                observed[:, 1, 0] -= a * total
+            square = observed[:, 0, 1] ** 2
+            definite = (observed[:, 0, 0] > 0) & (observed[:, 0, 0] * observed[:, 1, 1] > 1.01 * square)
+            information[definite] = observed[definite]
         else:
             gradient[:, 0] = 0.0
             information[:, 0, :] = information[:, :, 0] = 0.0
@@ -169,6 +177,7 @@ def evaluate(
         nodes = modes[items, :, None] + factor[items] @ rule.z
         value, weights = _block(x, n, t, population, nodes, rule.log_weights, sums)
         by_item[items] = value + log_size[items]
+        nodes[:, 1] = population.intercept(np.exp(nodes[:, 0]), nodes[:, 1])
         means[items] = np.einsum("bkq,bq->bk", nodes, weights)
         centered = nodes - means[items, :, None]
         covariances[items] = np.einsum("bkq,blq,bq->bkl", centered, centered, weights)
@@ -196,12 +205,12 @@ def _block(
 ) -> tuple[FloatArray, FloatArray]:
     """Add a block's derivatives, and return its log-likelihoods (B,) and posterior weights (B, Q)."""
     persons = t.size
-    p, d = nodes[:, 0], nodes[:, 1]
+    p, q = nodes[:, 0], nodes[:, 1]
     a = np.exp(p)
     xx, nn, c = x[:, :, None], n[:, :, None], population.guessing
-    z = t[:, None, None] * a + d
+    z = t[:, None, None] * a + population.intercept(a, q)
     value, r, h = cell_terms(z, xx, nn, c)
-    joint = value.sum(axis=0) + population.log_density(p, d) + log_weights
+    joint = value.sum(axis=0) + population.log_density(p, q) + log_weights
     top = joint.max(axis=1, keepdims=True)
     weights = np.exp(joint - top)
     norm = weights.sum(axis=1, keepdims=True)
@@ -213,7 +222,7 @@ def _block(
     r *= a
     mean = np.einsum("ibq,bq->ib", r, weights)
     r -= mean[:, :, None]
-    scores = population.scores(p, d)
+    scores = population.scores(p, q)
     mixed = None
     if population.free[LOGIT_GUESSING]:
         mixed = guessing_terms(z, xx, nn, a, c)
@@ -240,7 +249,7 @@ def _block(
     sums.hessian[:persons, persons:] += cross
     sums.hessian[persons:, :persons] += cross.T
     sums.hessian[persons:, persons:] += by_population @ by_population.T
-    sums.hessian[persons:, persons:] += population.expected_curvature(p, d, weights)
+    sums.hessian[persons:, persons:] += population.expected_curvature(p, q, weights)
     return (top + np.log(norm))[:, 0], weights
 
 
