@@ -306,7 +306,7 @@ def test_what_is_refused_is_refused_by_name() -> None:
         fit(responses, "random-item", model="2PL", priors="weak")
     with pytest.raises(ModelError, match="does not fit the 1PL"):
         RandomItem().fit(responses, ItemModel("1PL"))
-    for settings in ({"tolerance": 0.0}, {"quadrature_points": 1}, {"max_iterations": True}):
+    for settings in ({"tolerance": 0.0}, {"quadrature_points": 1}, {"max_iterations": True}, {"location": "b"}):
         with pytest.raises(SettingsError, match="random-item"):
             RandomItem(**settings)
 

@@ -28,8 +28,9 @@ START_LOGIT_GUESSING = float(np.log(0.1 / 0.9))
 class RandomItem:
     """Few systems on many items: items integrated out, for Rasch, 2PL and 3PL.
 
-    The mirror of marginal maximum likelihood. Items are a sample from a population, (log a, d) bivariate normal with
-    estimated means, SDs and correlation (Rasch: d normal); each is integrated out on nodes that follow its posterior.
+    The mirror of marginal maximum likelihood. Items are a sample from a population, log slope and location bivariate
+    normal with estimated means, SDs and correlation (Rasch: locations normal); each is integrated out on nodes that
+    follow its posterior.
     Abilities theta ~ N(0, 1) are at their posterior mode given the population (Rasch: a = 1 and N(0, s)), the
     population where the evidence with abilities integrated out (Laplace) is largest. Maximising over both at once has
     no maximum: smaller abilities and larger slopes of equal probabilities always have the larger density. Since the
@@ -39,7 +40,11 @@ class RandomItem:
     The lower asymptote of the 3PL is common to all items: fixed, free, or with the model's density counted once.
 
     Item parameters are posterior means of (log a, d), given the abilities and the population, with a = exp of the
-    former, and posterior covariances by the delta method.
+    former, and posterior covariances by the delta method. Standard errors of abilities are the inverse information of
+    the item-marginal likelihood and the prior, given the population. They hold the uncertainty of the items, as items
+    sampled from that population, and are about abilities in the frame of these systems (mean 0, SD 1); where other
+    systems of the abilities' law would lie has the error of origin and unit besides (about 1 and .7 over the root of
+    their number).
 
     Parameters
     ----------
@@ -50,11 +55,40 @@ class RandomItem:
         in units of their SD) and no change of a parameter in the last iteration exceeds it.
     max_iterations : int
         Of quasi-Newton steps of the population, each with Newton steps of the abilities.
+    location : {"intercept", "difficulty"}
+        What is bivariate normal with log a: the intercept d, or the difficulty b = -d / a (the same for Rasch).
+        ``log_evidence`` tells which suits the data.
 
     Raises
     ------
     SettingsError
         If a setting cannot be taken.
+
+    Notes
+    -----
+    7 nodes integrate an item out to 6e-5 log-likelihood units or better (Rasch and 2PL by intercept, 10 persons or
+    more), and to 2e-3 by difficulty or with guessing, where 15 nodes reach 1e-4.
+
+    Measured by ``benchmarks/random_item_recovery.py`` beside ``map`` (published priors): 2PL, theta ~ N(0, 1),
+    b ~ N(0, 1.5), a ~ LN(0, .3), complete binary data, 100 seeds
+    (`random-item` at 100 x 300: the first 41 by intercept, 24 by difficulty, to a tolerance of 1e-4). Coverage of
+    nominal 95 % intervals of abilities, against the truth standardised by the sample's mean and SD / as drawn; that of
+    a and d against the former; slope is the median of estimate over standardised truth:
+
+    ========= ============ ===== ===== ===== ===== =========== ==========
+    size      location     tau   r_b   r_a   slope abilities   a, d
+    ========= ============ ===== ===== ===== ===== =========== ==========
+    30 x 100  intercept    .844  .930  .35   1.00  .967 / .906  .756, .930
+    30 x 100  difficulty   .845  .933  .43   1.01  .972 / .905  .810, .939
+    30 x 100  map          .844  .930  .46   1.24  .915 / .931  .992, .964
+    100 x 300 intercept    .913  .969  .65   1.01  .962 / .897  .935, .936
+    100 x 300 difficulty   .915  .973  .69   1.03  .962 / .887  .951, .949
+    100 x 300 map          .911  .970  .69   1.21  .828 / .868  .962, .962
+    ========= ============ ===== ===== ===== ===== =========== ==========
+
+    Monte Carlo errors of coverage are at most .03 for slopes at 30 x 100, .02 as drawn, and .01 else. With few systems
+    the slopes' SD can come out as 0 by chance, and errors of slopes, which take the population as known, are too small.
+    Here b and a are independent, as the population by difficulty has it.
     """
 
     name: ClassVar[str] = "random-item"

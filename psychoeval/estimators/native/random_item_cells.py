@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 #: Persons x items x nodes held at once.
-BLOCK: Final = 1 << 16
+BLOCK: Final = 1 << 15
 #: exp(700) is finite.
 LARGEST_LOGIT: Final = 700.0
 
