@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from psychoeval.irt.quadrature import FIRST_LIMIT, Grid, person_blocks, posterior
+from psychoeval.irt.quadrature import Grid, person_blocks, posterior
 from psychoeval.irt.score_equations import KnownItems, log_likelihood_at, sums_at
 
 FloatArray = NDArray[np.float64]
@@ -24,8 +24,11 @@ _MOST_NODES: Final = 40001
 _COARSE_NODES: Final = 201
 #: exp of minus this is no weight.
 _NEGLIGIBLE: Final = 45.0
-#: Half-width, in latent SDs, at which the search for the posteriors ends.
-_WIDEST: Final = 1e5
+#: Half-width, in latent SDs, where the search for the posteriors begins: a normal tail is negligible there.
+_FIRST_LIMIT: Final = 12.0
+#: How far a log posterior may rise between two coarse nodes, and how many of these there are at most.
+_BETWEEN: Final = 10.0
+_MOST_COARSE: Final = 4001
 
 
 def posterior_moments(
@@ -75,13 +78,13 @@ def follow(
     """
     if law is not None:
         return _follow_histogram(trials, items, law, max(per_sd, PER_SD_FINE))
-    limit = FIRST_LIMIT * sd
+    limit = _FIRST_LIMIT * sd
     while True:
-        coarse = np.linspace(mean - limit, mean + limit, _COARSE_NODES)
-        most = _largest_curvature(trials, items, coarse) + sd**-2.0
+        most = _largest_curvature(trials, items, np.linspace(mean - limit, mean + limit, _COARSE_NODES)) + sd**-2.0
+        n_coarse = max(_COARSE_NODES, int(np.ceil(2.0 * limit * np.sqrt(most / (8.0 * _BETWEEN)))) + 1)
+        coarse = np.linspace(mean - limit, mean + limit, min(n_coarse, _MOST_COARSE))
         low, high = _reach(successes, trials, items, _normal(coarse, mean, sd), most)
-        inside = coarse[0] < low and high < coarse[-1]
-        if inside or limit > _WIDEST * sd:
+        if (coarse[0] < low and high < coarse[-1]) or n_coarse > _MOST_COARSE:
             break
         limit *= 2.0
     n_nodes = int(np.ceil((high - low) * np.sqrt(most) * per_sd)) + 1

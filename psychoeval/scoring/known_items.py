@@ -77,7 +77,7 @@ def score(
     >>> items = ItemParameters.from_difficulty(["q1", "q2", "q3"], 1.0, [-1.0, 0.0, 1.0])
     >>> one = Responses.from_array([[1, 1, 0]], item_ids=["q1", "q2", "q3"])
     >>> score(one, items, method="WLE").estimate.round(3)
-    array([0.717])
+    array([0.638])
     """
     if method not in get_args(ScoringMethod):
         raise SettingsError(f"There is no scoring method {method!r}.", f"Choose among {some(get_args(ScoringMethod))}.")
