@@ -1,0 +1,142 @@
+"""From the variational posterior to the result: everyone in place, its SDs, and what to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychoeval.estimators.native.map_checks import constant_warning, overdispersion_warning, runaway_items
+from psychoeval.estimators.native.map_objective import row_blocks
+from psychoeval.estimators.native.modeled import Modeled
+from psychoeval.estimators.native.variational_search import Optimum
+from psychoeval.estimators.native.variational_steps import Factors, MeanField
+from psychoeval.irt.curves import probability
+from psychoeval.irt.models import ItemModel
+from psychoeval.irt.parameters import Abilities, ItemParameters
+from psychoeval.results.convergence import Convergence
+from psychoeval.results.data_checks import disconnected_warning, factor_warning
+from psychoeval.results.fit_result import FitResult, LatentDistribution
+from psychoeval.results.item_checks import judge_guessing, judge_items
+from psychoeval.results.judgement import Judgement
+from psychoeval.results.provenance import Provenance
+
+FloatArray = NDArray[np.float64]
+
+TOO_SMALL: Final = "PLACEHOLDER"
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """From the optimum over those who take part to the result of all.
+
+    Parameters
+    ----------
+    taking : Modeled
+    model : ItemModel
+    problem : MeanField
+    optimum : Optimum
+    """
+
+    taking: Modeled
+    model: ItemModel
+    problem: MeanField
+    optimum: Optimum
+
+    @property
+    def _factors(self) -> Factors:
+        return self.optimum.sweep.at
+
+    @cached_property
+    def _guessing(self) -> tuple[FloatArray, FloatArray]:
+        """Posterior mean and variance of c, (J,) each."""
+        j, factor = self.problem.n_items, self.problem.guessing
+        return (np.zeros(j), np.zeros(j)) if factor is None else factor.moments(self._factors.guessing, j)
+
+    def result(self, estimator: str, tolerance: float) -> FitResult:
+        """Return the result under the name `estimator`."""
+        sweep, taking = self.optimum.sweep, self.taking
+        items = self._items()
+        statistics = {
+            "expected_log_likelihood": sweep.elbo + sweep.ability_divergence + sweep.item_divergence,
+            "ability_divergence": sweep.ability_divergence,
+            "item_divergence": sweep.item_divergence,
+        }
+        if not taking.part.is_binary:
+            statistics["overdispersion_ratio"] = self._overdispersion()
+        found = self._findings(items, statistics.get("overdispersion_ratio", 0.0))
+        return FitResult(
+            estimator=estimator,
+            model=self.model,
+            convergence=self._convergence(tolerance).judged(found.failures, found.warnings),
+            provenance=Provenance(engine="numpy"),
+            abilities=Abilities(
+                taking.responses.person_ids,
+                taking.fill_persons(self._factors.theta),
+                taking.fill_persons(np.exp(self._factors.theta_log_sd)),
+                method="EAP",
+                status=taking.person_status,
+            ),
+            item_parameters=items,
+            latent_distribution=LatentDistribution(),
+            log_likelihood=sweep.elbo,
+            log_likelihood_kind="elbo",
+            n_parameters=self.model.n_parameters(self.problem.n_items),
+            statistics=statistics,
+        )
+
+    def _items(self) -> ItemParameters:
+        factors, taking = self._factors, self.taking
+        first, second = factors.slope_moments
+        c, c_variance = self._guessing
+        blocks = np.zeros((first.size, 3, 3))
+        blocks[:, 0, 0] = second - first**2
+        blocks[:, 1, 1] = np.exp(2 * factors.intercept_log_sd)
+        blocks[:, 2, 2] = c_variance
+        a, d = taking.fill_items(first), taking.fill_items(factors.intercept)
+        status = zip(runaway_items(a, d), taking.item_status, strict=True)
+        return ItemParameters(
+            taking.responses.item_ids, a, d, taking.fill_items(c), taking.fill_items(blocks),
+            tuple("runaway" if away and s == "estimated" else s for away, s in status),
+        )  # fmt: skip
+
+    def _overdispersion(self) -> float:
+        """Pearson's chi-squared over its degrees of freedom, at the posterior means."""
+        factors, problem = self._factors, self.problem
+        a, (c, _) = factors.slope_moments[0], self._guessing
+        chi_squared, observed = 0.0, 0
+        for rows in row_blocks(problem.n_persons, problem.n_items):
+            x, n = problem.successes[rows].astype(np.float64), problem.trials[rows].astype(np.float64)
+            p = probability(factors.theta[rows], a, factors.intercept, c)
+            chi_squared += float(np.divide((x - n * p) ** 2, n * p * (1 - p), out=np.zeros_like(p), where=n > 0).sum())
+            observed += int(np.count_nonzero(n))
+        freedom = observed - problem.n_persons - self.model.n_parameters(problem.n_items)
+        return chi_squared / freedom if freedom > 0 else 1.0
+
+    def _convergence(self, tolerance: float) -> Convergence:
+        found = self.optimum
+        return Convergence(
+            "converged" if found.converged else "iteration_limit",
+            iterations=found.iterations,
+            last_change=found.last_change,
+            tolerance=tolerance,
+        )
+
+    def _findings(self, items: ItemParameters, overdispersion: float) -> Judgement:
+        responses, part = self.taking.responses, self.taking.part
+        failures: tuple[str, ...] = ()
+        if not np.isfinite(self.optimum.sweep.next.vector).all():
+            failures = ("The bound overflowed: the priors put slopes where exp(log a) has no number.",)
+        found = Judgement(failures, (TOO_SMALL,))
+        found += judge_items(items, f"{responses.person_label}s", penalised=True)
+        if self.model.guessing_is_estimated:
+            found += judge_guessing(items)
+        return found + Judgement(
+            warnings=constant_warning(responses, items, estimated=True)
+            + disconnected_warning(part, "Only the priors link them")
+            + factor_warning(part, "equal" if self.model.name == "1PL" else "positive")
+            + overdispersion_warning(overdispersion)
+        )
