@@ -46,8 +46,8 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
 PriorsOption = Annotated[
     str,
     typer.Option(
-        help="Of models without brackets: none, weak, hierarchical, published, default (what the estimator declares), or a JSON file "
-        "of densities."
+        help="Of models without brackets: none, weak, hierarchical, published, default (what the estimator declares), "
+        "or a JSON file of densities."
     ),
 ]
 GuessingOption = Annotated[

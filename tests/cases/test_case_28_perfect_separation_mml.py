@@ -39,7 +39,7 @@ def test_the_item_is_flagged_and_the_fit_not_believed(responses: Responses) -> N
     assert items.status == ("estimated",) * 8 + ("runaway",)
     assert any("'threshold_item' (slope 50" in f for f in found.convergence.failures)
     errors = items.standard_errors
-    assert errors is None or errors["discrimination"][8] > 30
+    assert errors is None or not errors["discrimination"][8] <= 30  # missing, or beyond use
 
 
 def test_mirts_log_likelihood_is_its_grids_and_not_the_datas(responses: Responses) -> None:

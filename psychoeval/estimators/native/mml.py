@@ -164,7 +164,7 @@ class MML:
         what = "Rasch, 1PL, 2PL or 3PL" if model is None else model.label
         return (
             f"mml: marginal maximum likelihood of {what}, {self.latent} latent law; EM with parameter expansion and "
-            f"Anderson acceleration to steps <= {self.tolerance:g}, at most {self.max_iterations} iterations; trapezoid rule no coarser than "
-            f"the smallest posterior SD; standard errors {self.standard_errors} from the observed information; "
-            f"abilities {self.ability_method}"
+            f"Anderson acceleration to steps <= {self.tolerance:g}, at most {self.max_iterations} iterations; "
+            f"trapezoid rule no coarser than the smallest posterior SD; standard errors {self.standard_errors} from "
+            f"the observed information; abilities {self.ability_method}"
         )

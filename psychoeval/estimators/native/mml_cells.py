@@ -92,6 +92,12 @@ class Cells:
         size = min(BLOCK_PERSONS, max(1, BLOCK_CELLS // self.n_items))
         return [slice(s, min(s + size, self.n_persons)) for s in range(0, self.n_persons, size)]
 
+    def person_groups(self) -> list[list[slice]]:
+        """Return the blocks in groups for sums over persons: one a thread, so that memory and order are fixed."""
+        blocks = self.person_blocks()
+        size = -(-len(blocks) // self.n_threads)
+        return [blocks[start : start + size] for start in range(0, len(blocks), size)]
+
     def each(self, work: Callable[[Any], Result], jobs: Sequence[Any]) -> list[Result]:
         """Return `work` of every job in order, on `n_threads` threads: NumPy lets go of the interpreter."""
         if self.n_threads == 1 or len(jobs) == 1:

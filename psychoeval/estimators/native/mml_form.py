@@ -18,7 +18,9 @@ FloatArray = NDArray[np.float64]
 #: logit c is kept above this (c = 1e-6, which no data tell from 0): without a prior c can run to 0.
 LOWEST_LOGIT_GUESSING: Final = float(logit(1e-6))
 #: Slopes without end stop at the first, and their intercepts at the second; such items are called runaway at 10.
+#: Positive slopes that want to be negative stop at the last; such items are called flat at .05.
 STEEPEST: Final = 50.0
+FLATTEST: Final = 1e-4
 FARTHEST: Final = 500.0
 
 
@@ -62,19 +64,24 @@ class Form:
         """Return a, (J,)."""
         return point[:, 0] if self.signed else np.exp(point[:, 0])
 
-    def held(self, point: FloatArray) -> FloatArray:
-        """Return `point` inside the bounds of what can be told apart: |a| <= 50, |d| <= 500, c >= 1e-6."""
-        out = point.copy()
-        top = STEEPEST if self.signed else np.log(STEEPEST)
-        out[:, 0] = np.clip(out[:, 0], -STEEPEST, top)
-        out[:, 1] = np.clip(out[:, 1], -FARTHEST, FARTHEST)
-        if self.guessing is None:
-            out[:, 2] = np.maximum(out[:, 2], LOWEST_LOGIT_GUESSING)
-        return out
+    @property
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest value of each column, (p,): of slopes, |d| <= 500, 1e-6 <= c <= 1 - 1e-6."""
+        low = [-STEEPEST if self.signed else np.log(FLATTEST), -FARTHEST, LOWEST_LOGIT_GUESSING]
+        high = [STEEPEST if self.signed else np.log(STEEPEST), FARTHEST, -LOWEST_LOGIT_GUESSING]
+        return np.array(low[: self.n_columns]), np.array(high[: self.n_columns])
 
-    def moving(self, point: FloatArray) -> NDArray[np.bool_]:
-        """Return which items have not run to the bound of slopes, (J,)."""
-        return np.abs(self.discrimination(point)) < 0.999 * STEEPEST
+    def held(self, point: FloatArray) -> FloatArray:
+        """Return `point` inside the bounds."""
+        return np.clip(point, *self.bounds)
+
+    def pinned(self, point: FloatArray, gradient: FloatArray) -> NDArray[np.bool_]:
+        """Return which parameters are at a bound that the gradient points out of, (J, p); a common slope never is."""
+        low, high = self.bounds
+        out: NDArray[np.bool_] = ((point <= low) & (gradient < 0)) | ((point >= high) & (gradient > 0))
+        if self.slopes == "common":
+            out[:, 0] = False
+        return out
 
     def asymptote(self, point: FloatArray) -> FloatArray:
         """Return c, (J,)."""
@@ -94,6 +101,7 @@ def make_form(model: ItemModel, *, signed: bool) -> Form:
         If slopes of either sign have a prior on log a.
     """
     priors = model.priors
+    signed = signed and model.name in ("2PL", "3PL")  # one slope for all has no sign of its own
     penalty = Penalty(None, None, False)
     if priors is not None:
         slope = None if model.name == "Rasch" else priors.slope_on_log_scale

@@ -17,6 +17,7 @@ from psychoeval.estimators.native.mml_steps import (
     item_blocks,
     posteriors,
     rescaled,
+    unpinned,
 )
 
 FloatArray = NDArray[np.float64]
@@ -24,7 +25,7 @@ FloatArray = NDArray[np.float64]
 #: Up to so many parameters the whole matrix is made and inverted.
 FULL_PARAMETERS: Final = 600
 #: Terms of a posterior's expansion; and the share of the information below which a term ends it.
-MOST_TERMS: Final = 20
+MOST_TERMS: Final = 40
 NEGLIGIBLE: Final = 1e-7
 
 
@@ -149,7 +150,9 @@ def _polynomials(weights: FloatArray, theta: FloatArray) -> list[FloatArray]:
     return out
 
 
-def block_covariance(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> FloatArray:
+def block_covariance(
+    cells: Cells, form: Form, point: FloatArray, counts: Expectation, pinned: NDArray[np.bool_] | None = None
+) -> FloatArray:
     """Return the covariance of each item's parameters, (J, p, p), for tests of many items.
 
     Of the missing information only what is within items is kept, with each posterior narrow enough for
@@ -157,13 +160,18 @@ def block_covariance(cells: Cells, form: Form, point: FloatArray, counts: Expect
     origin and unit of the scale, exactly. Rescaling all items by (m, s) is giving the abilities the law N(m, s^2), so
     the information about these two is that of the latent law, G = sum_i E([1, 2 theta; 2 theta, 2 theta^2]) -
     Cov_i(theta, theta^2) plus the priors'. With A the blocks, T their derivatives by (m, log s) and K = T' A T, the
-    covariance is A^-1 + T (G^-1 - K^-1) T', whose inverse agrees with A but for T' (.) T = G.
+    covariance is A^-1 + T (G^-1 - K^-1) T', whose inverse agrees with A but for T' (.) T = G. Pinned parameters are
+    taken as known, with a covariance of 1 in their place.
     """
     curvature = complete_curvature(cells, form, point, counts) - _missing_within(form, point, counts, cells)
     j, p = point.shape
+    if pinned is not None and pinned.any():
+        curvature = unpinned(curvature, pinned)
     directions = np.zeros((j, p, 2))
     directions[:, 1, 0] = form.discrimination(point)
     directions[:, 0, 1] = point[:, 0] if form.signed else 1.0
+    if pinned is not None:
+        directions[pinned] = 0.0
     shared = np.linalg.inv(_scale_information(form, point, counts, cells.n_persons))
     shared -= np.linalg.inv(np.einsum("jpk,jpq,jql->kl", directions, curvature, directions))
     inverse = _arrow_inverse(curvature) if form.slopes == "common" else np.linalg.inv(curvature)

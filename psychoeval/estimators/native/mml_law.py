@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 #: Nodes reach this many posterior SDs beyond every person's posterior mean: what lies outside is below 1e-13.
 REACH: Final = 7.5
 #: Most nodes; passed only where slopes have run away.
-MAX_NODES: Final = 3001
+MAX_NODES: Final = 2001
 #: Step over the distance of a spline law's centers.
 PER_SPLINE: Final = 0.2
 #: Up to so many items finer nodes cost nothing.

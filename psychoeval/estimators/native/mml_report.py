@@ -17,7 +17,7 @@ from psychoeval.estimators.native.mml_search import Maximum
 from psychoeval.estimators.native.modeled import Modeled
 from psychoeval.irt.curves import probability
 from psychoeval.irt.models import ItemModel
-from psychoeval.irt.parameters import Abilities, AbilityMethod, ItemParameters
+from psychoeval.irt.parameters import UNSTABLE_SLOPE, Abilities, AbilityMethod, ItemParameters
 from psychoeval.irt.quadrature import Posterior
 from psychoeval.results.convergence import Convergence, ConvergenceStatus
 from psychoeval.results.data_checks import Slopes, disconnected_warning, factor_warning
@@ -36,9 +36,11 @@ STATUS: Final[dict[str, ConvergenceStatus]] = {
     "stood_still": "failed_check",
 }
 NO_MAXIMUM: Final = "The observed information is not positive definite where the search ended."
+BLOCKS_FAIL: Final = "Blocks by item do not hold for so few items or persons: take standard_errors='full'."
 NOT_ASKED: Final = "No standard errors were asked for."
 #: Of a spline of an empirical law: fewer than one person in a million.
 NO_WEIGHT: Final = 1e-6
+HOLD: Final = "Hold the items by priors (priors='hierarchical'), or fit a smaller model"
 #: Below so many persons a 3PL with free guessing is poorly determined: c runs to 0 or .4 (600 x 15, c = .25).
 FREE_GUESSING_MIN_PERSONS: Final = 1000
 
@@ -155,10 +157,10 @@ class Report:
             scale[:, 2] = c * (1.0 - c)
         whole = self.errors == "full" or (self.errors == "auto" and j * p <= FULL_PARAMETERS)
         if not whole:
-            covariance = block_covariance(self.cells, form, point, counts)
+            covariance = block_covariance(self.cells, form, point, counts, self.maximum.pinned)
             if not (np.einsum("jpp->jp", covariance) > 0).all():
-                return None, None, (), NO_MAXIMUM
-            return covariance * scale[:, :, None] * scale[:, None, :], None, (), ""
+                return None, None, (), BLOCKS_FAIL
+            return self._without_pinned(covariance * scale[:, :, None] * scale[:, None, :]), None, (), ""
         information = observed_information(self.cells, form, point, counts)
         expansion, names = self._free_parameters(scale)
         free = expansion.T @ information @ expansion
@@ -172,7 +174,13 @@ class Report:
         blocks = every[index[:, :, None], index[:, None, :]]
         own = scale[:, :, None] * scale[:, None, :]
         by_label = np.einsum("pf,p->f", expansion, scale.ravel()) / expansion.sum(axis=0)
-        return blocks * own, joint * np.multiply.outer(by_label, by_label), names, ""
+        joint = joint * np.multiply.outer(by_label, by_label)
+        return self._without_pinned(blocks * own), joint, names, ""
+
+    def _without_pinned(self, blocks: FloatArray) -> FloatArray:
+        """Return covariance blocks with NaN where a parameter stopped at a bound: it has no error."""
+        pinned = self.maximum.pinned
+        return np.where(pinned[:, :, None] | pinned[:, None, :], np.nan, blocks)
 
     def _free_parameters(self, scale: FloatArray) -> tuple[FloatArray, tuple[tuple[str, str], ...]]:
         """Return the (J p, F) matrix that spreads free parameters over the items, and their labels."""
@@ -180,7 +188,9 @@ class Report:
         ids = [i for i, kept in zip(self.data.responses.item_ids, self.data.items, strict=True) if kept]
         terms = ("a", "d", "c")[:p]
         if self.form.slopes == "free":
-            return np.eye(j * p), tuple((i, t) for i in ids for t in terms)
+            free = ~self.maximum.pinned.ravel()
+            every = [(i, t) for i in ids for t in terms]
+            return np.eye(j * p)[:, free], tuple(label for label, kept in zip(every, free, strict=True) if kept)
         expansion = np.zeros((j * p, 1 + j))
         expansion[::p, 0] = 1.0
         expansion[np.arange(j) * p + 1, 1 + np.arange(j)] = 1.0
@@ -208,7 +218,10 @@ class Report:
 
     def _statistics(self) -> dict[str, float]:
         counts = self.maximum.counts
-        error, spread = float(np.mean(counts.sd**2)), float(np.var(counts.mean))
+        error, spread = (
+            float(np.mean(counts.sd**2)),
+            float(np.var(counts.mean, ddof=1)) if counts.mean.size > 1 else 0.0,
+        )
         out = {
             "empirical_reliability": spread / (spread + error),
             "marginal_reliability": 1.0 - error,
@@ -237,7 +250,7 @@ class Report:
 
     def _convergence(self, tolerance: float, items: ItemParameters) -> Convergence:
         maximum = self.maximum
-        gradient = maximum.gradient
+        gradient = np.where(maximum.pinned, 0.0, maximum.gradient)
         if self.form.slopes == "common":
             gradient = np.append(gradient[:, 0].sum(), gradient[:, 1])
         people = f"{self.data.responses.person_label}s"
@@ -270,7 +283,7 @@ class Report:
         if self.maximum.ended == "stood_still":
             return (
                 f"The search stood still after {len(self.maximum.path) - 1} iterations: no step made the likelihood "
-                "larger. Hold the items by priors (priors='hierarchical'), or fit a smaller model.",
+                f"larger. {'Fit a smaller model' if self.model.is_penalised else HOLD}.",
             )
         return ()
 
@@ -279,8 +292,12 @@ class Report:
         out = []
         if ended == "iteration_limit":
             out.append(
-                f"EM stopped at its limit of {n} iterations. Allow more (max_iterations=), or hold the items by priors "
-                "(priors='hierarchical')."
+                f"EM stopped after {n} iterations, before it converged: "
+                + (
+                    "slopes had run to their bound. Hold the items by priors (priors='hierarchical')."
+                    if self.maximum.pinned[:, 0].any()
+                    else "allow more (max_iterations=), or hold the items by priors (priors='hierarchical')."
+                )
             )
         if ended == "interrupted":
             out.append(f"Interrupted after {n} iterations: this is where the search stood, not a maximum.")
@@ -293,6 +310,11 @@ class Report:
             out.append(
                 f"Free guessing parameters from {self.cells.n_persons} {people} are hardly determined (they run to 0 "
                 f"or to .4); below {FREE_GUESSING_MIN_PERSONS} give them a prior (the 3PL's default) or fix them."
+            )
+        if self.form.slopes == "common" and abs(float(self._a[0])) < UNSTABLE_SLOPE:
+            out.append(
+                f"The SD of the abilities is {abs(float(self._a[0])):.2g} (in logits of an item): no common factor was "
+                f"found, and the {people} do not differ by more than chance. Check for reversed items and wrong keys."
             )
         if items.no_errors_because == NO_MAXIMUM:
             out.append(f"There are no standard errors: {NO_MAXIMUM} The answer may be a saddle point, or hold "

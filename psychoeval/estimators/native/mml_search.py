@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from psychoeval.estimators.native.mml_cells import Cells
-from psychoeval.estimators.native.mml_form import Form
+from psychoeval.estimators.native.mml_form import STEEPEST, Form
 from psychoeval.estimators.native.mml_law import REACH, Law, Nodes, fitting_step, make_nodes
 from psychoeval.estimators.native.mml_priors import log_prior
 from psychoeval.estimators.native.mml_steps import Expectation, complete_terms, e_step, expand, newton_step
@@ -30,6 +30,10 @@ ROUNDING: Final = 1e-9
 #: The grid is renewed when its step should be this much finer or coarser.
 RENEW: Final = (0.95, 1.3)
 HALVINGS: Final = 20
+#: Iterations that are spent once a slope has run to its bound: the answer is none, and every one is slow.
+PATIENCE: Final = 50
+#: A search that rests has converged only if the gradient asks for steps below this times the tolerance.
+FAR: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +48,8 @@ class Maximum:
         At `point`.
     gradient : (J, p) array
         Of the penalised marginal log-likelihood.
+    pinned : (J, p) array
+        Which parameters stopped at a bound that the gradient points out of.
     objective : float
         The penalised marginal log-likelihood.
     path : list of float
@@ -57,6 +63,7 @@ class Maximum:
     law: Law
     counts: Expectation
     gradient: FloatArray
+    pinned: NDArray[np.bool_]
     objective: float
     path: list[float]
     last_change: float
@@ -108,8 +115,7 @@ def maximize(
 ) -> Maximum:
     """Maximise the penalised marginal log-likelihood.
 
-    Converged when neither the last change of a parameter nor the EM step that is still asked for exceeds `tolerance`,
-    items whose slopes have run to their bound left out.
+    Converged when neither the last change of a parameter nor the EM step that is still asked for exceeds `tolerance`.
     """
     law = law or Law()
     point = start(cells, form) if point is None else point
@@ -117,20 +123,25 @@ def maximize(
     counts = expect(cells, form, point, nodes, law)
     at = _State(point, counts, counts.log_likelihood + log_prior(form, point).value, np.inf)
     path, acceleration, ended = [at.objective], Anderson(), "iteration_limit"
+    steep_since = 0
     try:
         for iteration in range(max_iterations + 1):
             target, weight = em_map(cells, form, at.point, at.counts, law)
-            wanted = largest(form, at.point, target)
+            wanted = float(np.abs(target - at.point).max())
             if progress is not None:
                 progress(iteration, at.objective, wanted)
             if wanted <= tolerance and at.change <= tolerance:
                 ended = "converged"
                 break
-            if iteration == max_iterations:
+            steep_since += bool((np.abs(form.discrimination(at.point)) >= 0.999 * STEEPEST).any())
+            if iteration == max_iterations or steep_since > PATIENCE:
                 break
             better = _ascend(
                 cells, form, at, target, form.held(acceleration.next(at.point, target, weight)), law, acceleration
             )
+            if better is None:  # each item by itself, and no expansion
+                alone = item_by_item(cells, form, at.point, at.counts)
+                better = _ascend(cells, form, at, alone, alone, law, acceleration)
             if better is None:
                 ended = "stood_still"
                 break
@@ -140,8 +151,21 @@ def maximize(
         if not return_interrupted:
             raise
         ended = "interrupted"
-    gradient = complete_terms(cells, form, at.point, at.counts)[0] + log_prior(form, at.point).gradient
-    return Maximum(at.point, law, at.counts, gradient, at.objective, path, at.change, ended)
+    gradient, information = complete_terms(cells, form, at.point, at.counts)
+    gradient = gradient + log_prior(form, at.point).gradient
+    pinned = form.pinned(at.point, gradient)
+    if ended == "converged" and _far(form, gradient, information, pinned) > FAR * tolerance:
+        ended = "stood_still"
+    return Maximum(at.point, law, at.counts, gradient, pinned, at.objective, path, at.change, ended)
+
+
+def _far(form: Form, gradient: FloatArray, information: FloatArray, pinned: NDArray[np.bool_]) -> float:
+    """Return the largest step of a slope or an intercept that the gradient alone asks for."""
+    diagonal = np.einsum("jpp->jp", information)[:, :2] + 1.0
+    free = np.where(pinned, 0.0, gradient)[:, :2]
+    if form.slopes == "common":
+        return float(max(abs(free[:, 0].sum()) / diagonal[:, 0].sum(), np.abs(free[:, 1] / diagonal[:, 1]).max()))
+    return float(np.abs(free / diagonal).max())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,45 +184,60 @@ def _ascend(
         counts = expect(cells, form, trial, renewed(cells, form, trial, at.counts, law), law)
         objective = counts.log_likelihood + log_prior(form, trial).value
         if objective >= at.objective - ROUNDING * abs(at.objective):
-            return _State(trial, counts, objective, largest(form, at.point, trial))
+            return _State(trial, counts, objective, float(np.abs(trial - at.point).max()))
         acceleration.forget()
         trial = target if attempt == 0 else 0.5 * (trial + at.point)
     return None
-
-
-def largest(form: Form, point: FloatArray, other: FloatArray) -> float:
-    """Return the largest difference of two points over the items that have not run to the bound of slopes."""
-    moving = form.moving(point)
-    return float(np.abs(other - point)[moving].max()) if moving.any() else 0.0
 
 
 def em_map(cells: Cells, form: Form, point: FloatArray, counts: Expectation, law: Law) -> tuple[FloatArray, FloatArray]:
     """Return the point to which EM with parameter expansion goes, and the metric of residuals, both (J, p)."""
     gradient, information = complete_terms(cells, form, point, counts)
     metric = np.einsum("jpp->jp", information) + 1e-6
-    gain = gradient + log_prior(form, point).gradient
-    target, step = point, newton_step(form, point, gradient, information)
+    first = gradient + log_prior(form, point).gradient
+    target = m_step(cells, form, point, counts, first, newton_step(form, point, gradient, information), coupled=True)
+    if form.estimated_means and np.vdot(first, target - point) < 0:
+        # Steps shortened item by item need not go up where the estimated means tie the items together.
+        target = item_by_item(cells, form, point, counts)
+    if law.weights is not None:
+        return form.held(target), metric
+    mean = float(counts.mean.mean())
+    variance = float(np.mean(counts.sd**2 + (counts.mean - mean) ** 2))
+    return form.held(expand(form, target, mean, variance, cells.n_persons)), metric
+
+
+def item_by_item(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> FloatArray:
+    """Return the M-step's point with the prior means of this one."""
+    gradient, information = complete_terms(cells, form, point, counts)
+    first = gradient + log_prior(form, point).gradient
+    step = newton_step(form, point, gradient, information, coupled=False)
+    return form.held(m_step(cells, form, point, counts, first, step, coupled=False))
+
+
+def m_step(
+    cells: Cells, form: Form, point: FloatArray, counts: Expectation, gain: FloatArray, step: FloatArray, *,
+    coupled: bool,
+) -> FloatArray:  # fmt: skip
+    """Return the items that maximise expected complete data and priors, from `point` with its gradient and first step.
+
+    A Newton step of a saturated curve goes too far: such items go back to where the secant of their slope is 0.
+    """
+    target = point
     for _ in range(NEWTON_STEPS):
         if np.abs(step).max() <= LONG_STEP:
             break
         gradient, information = complete_terms(cells, form, target + step, counts)
         new_gain = gradient + log_prior(form, target + step).gradient
         before, after = _along(form, gain, step), _along(form, new_gain, step)
-        # A Newton step of a saturated curve goes too far: those items go back to where the secant of the slope is 0.
         beyond = (after < -0.5 * before)[:, None]
         share = np.minimum(np.maximum(before, 0.0) / np.maximum(before - after, 1e-300), 0.7)[:, None]
-        onward = newton_step(form, target + step, gradient, information)
+        onward = newton_step(form, target + step, gradient, information, coupled=coupled)
         gain = np.where(beyond, gain, new_gain)
         target, step = target + np.where(beyond, 0.0, step), np.where(beyond, share * step, onward)
     too_long = np.abs(step).max(axis=1, keepdims=True) / LONG_STEP
     if form.slopes == "common":
         too_long = too_long.max()
-    target = target + step / np.maximum(1.0, too_long)
-    if law.weights is not None:
-        return form.held(target), metric
-    mean = float(counts.mean.mean())
-    variance = float(np.mean(counts.sd**2 + (counts.mean - mean) ** 2))
-    return form.held(expand(form, target, mean, variance, cells.n_persons)), metric
+    return np.asarray(target + step / np.maximum(1.0, too_long))
 
 
 def _along(form: Form, gradient: FloatArray, step: FloatArray) -> FloatArray:
@@ -278,4 +317,4 @@ def start(cells: Cells, form: Form) -> FloatArray:
     point[:, 1] = easiness
     if form.guessing is None:
         point[:, 2] = logit(0.2)
-    return point
+    return form.held(point)

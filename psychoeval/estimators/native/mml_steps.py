@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,8 @@ BLOCK_CELLS: Final = 2**17
 PRODUCT: Final = 512
 #: Longest Newton step of log a or logit c, and of an intercept.
 LONGEST: Final = np.array([0.7, 1.5, 1.0])
+#: Of an expansion; log s stays between -2 and 2.
+FARTHEST_ORIGIN: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,35 +156,61 @@ def e_step(cells: Cells, form: Form, point: FloatArray, nodes: Nodes) -> Expecta
     """Return the posteriors under `point` and the expected counts."""
     shape = (cells.n_items, nodes.theta.size)
     mean, sd, log_marginal = (np.empty(cells.n_persons) for _ in range(3))
-    node_trials = None if cells.equal_trials else np.zeros(shape)
-    node_successes = None if form.is_linear else np.zeros(shape)
     of_block = posteriors(cells, form, point, nodes)
-    lock = Lock()
 
-    def work(rows: slice) -> tuple[FloatArray, FloatArray, float]:
-        block = of_block(rows)
-        mean[rows], sd[rows], log_marginal[rows] = block.mean, block.sd, block.log_marginal
-        w = block.weights
-        for total, part in ((node_trials, block.trials), (node_successes, block.successes)):
-            if total is not None:
-                products = np.asarray(part).T @ w
-                with lock:
-                    np.add(total, products, out=total)
-        return w.sum(axis=0), block.mean @ block.successes, float(max(w[:, 0].max(), w[:, -1].max()))
+    def work(group: list[slice]) -> _Sums:
+        sums = _Sums(np.zeros(nodes.theta.size), np.zeros(cells.n_items), 0.0, None, None)
+        if not cells.equal_trials:
+            sums.trials = np.zeros(shape)
+        if not form.is_linear:
+            sums.successes = np.zeros(shape)
+        for rows in group:
+            block = of_block(rows)
+            mean[rows], sd[rows], log_marginal[rows] = block.mean, block.sd, block.log_marginal
+            sums.add(block)
+        return sums
 
-    masses, slope_successes, edges = zip(*cells.each(work, cells.person_blocks()), strict=True)
-    mass = np.sum(masses, axis=0)
+    found = cells.each(work, cells.person_groups())
+    mass = _added([f.mass for f in found])
     return Expectation(
         nodes,
         float(log_marginal.sum()),
         mean,
         sd,
-        max(edges),
+        max(f.edge for f in found),
         mass,
-        cells.equal_trials * mass if node_trials is None else node_trials,
-        np.sum(slope_successes, axis=0) if form.is_linear else None,
-        node_successes,
+        cells.equal_trials * mass if cells.equal_trials else _added([f.trials for f in found]),
+        _added([f.slope_successes for f in found]) if form.is_linear else None,
+        None if form.is_linear else _added([f.successes for f in found]),
     )
+
+
+@dataclass(slots=True, eq=False)
+class _Sums:
+    """What an E-step adds up over persons."""
+
+    mass: FloatArray
+    slope_successes: FloatArray
+    edge: float
+    trials: FloatArray | None
+    successes: FloatArray | None
+
+    def add(self, block: Block) -> None:
+        w = block.weights
+        self.mass += w.sum(axis=0)
+        self.slope_successes += block.mean @ block.successes
+        self.edge = max(self.edge, float(w[:, 0].max()), float(w[:, -1].max()))
+        if self.trials is not None:
+            self.trials += np.asarray(block.trials).T @ w
+        if self.successes is not None:
+            self.successes += block.successes.T @ w
+
+
+def _added(parts: list[Any]) -> FloatArray:
+    out: FloatArray = parts[0]
+    for part in parts[1:]:
+        out += part
+    return out
 
 
 def _normalize(joint: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -272,7 +299,10 @@ def _curved_work(
     weight = n * (1.0 - p) / p
     powers = np.vander(theta, 3, increasing=True)
     scores = (residual * s) @ powers[:, :2]
-    curvature = (weight * s**2) @ powers
+    # Near the asymptote expected curvature is far below the observed one: the larger of the two takes no step too far.
+    r, slope = counts.node_successes[block], (1.0 - c) * s * (1.0 - s) / p
+    observed = (n - r) * s * (1.0 - s) - r * (slope * (1.0 - 2.0 * s) - slope**2)
+    curvature = np.maximum(weight * s**2, observed) @ powers
     gradient[block, 0], gradient[block, 1] = jacobian * scores[:, 1], scores[:, 0]
     information[block, 0, 0] = jacobian**2 * curvature[:, 2]
     information[block, 0, 1] = information[block, 1, 0] = jacobian * curvature[:, 1]
@@ -285,11 +315,14 @@ def _curved_work(
         information[block, 2, 2] = (weight * c**2).sum(axis=1)
 
 
-def newton_step(form: Form, point: FloatArray, gradient: FloatArray, information: FloatArray) -> FloatArray:
+def newton_step(
+    form: Form, point: FloatArray, gradient: FloatArray, information: FloatArray, *, coupled: bool = True
+) -> FloatArray:
     """Return the step (J, p) that maximises the quadratic model of complete data and priors, shortened by item.
 
     The curvature of log a's own scale, a dQ/da, is added where it leaves the model well concave; with a lower asymptote
-    expected curvature stands for the observed one, which need not be positive.
+    expected curvature stands for the observed one, which need not be positive. `coupled` steps know that estimated
+    prior means follow the items.
     """
     prior = log_prior(form, point)
     slope = gradient + prior.gradient
@@ -298,7 +331,15 @@ def newton_step(form: Form, point: FloatArray, gradient: FloatArray, information
         own = curvature[:, 0, 1] ** 2 / np.maximum(curvature[:, 1, 1], np.finfo(float).tiny)
         bent = curvature[:, 0, 0] - gradient[:, 0]
         curvature[:, 0, 0] = np.where(bent - own > 0.3 * (curvature[:, 0, 0] - own), bent, curvature[:, 0, 0])
-    step = _common_step(slope, curvature) if form.slopes == "common" else _free_step(slope, curvature, prior)
+    pinned = form.pinned(point, slope)
+    if pinned.any():
+        slope = np.where(pinned, 0.0, slope)
+        curvature = unpinned(curvature, pinned)
+    step = (
+        _common_step(slope, curvature)
+        if form.slopes == "common"
+        else _free_step(slope, curvature, prior if coupled else None)
+    )
     limit = LONGEST[: step.shape[1]]
     step /= np.maximum(1.0, (np.abs(step) / limit).max(axis=1, keepdims=True))
     if form.slopes == "common":
@@ -306,10 +347,18 @@ def newton_step(form: Form, point: FloatArray, gradient: FloatArray, information
     return form.held(point + step) - point
 
 
-def _free_step(slope: FloatArray, curvature: FloatArray, prior: LogPrior) -> FloatArray:
+def unpinned(curvature: FloatArray, pinned: NDArray[np.bool_]) -> FloatArray:
+    """Return blocks (J, p, p) in which pinned parameters have curvature 1 and nothing to do with the others."""
+    both = pinned[:, :, None] | pinned[:, None, :]
+    return np.where(both, np.eye(pinned.shape[1]), curvature)
+
+
+def _free_step(slope: FloatArray, curvature: FloatArray, prior: LogPrior | None) -> FloatArray:
     """Newton step of items that share nothing but the estimated means of their priors (Woodbury's identity)."""
     diagonal = np.einsum("jpp->jp", curvature)
     diagonal += 1e-10 * (1.0 + diagonal.max(axis=1, keepdims=True))  # items whose curve is flat where the persons are
+    if prior is None:
+        return _solve(curvature, slope[:, :, None])[:, :, 0]
     sides = np.concatenate([slope[:, :, None], prior.by_means], axis=2)
     solved = _solve(curvature, sides)
     step, toward = solved[:, :, 0], solved[:, :, 1:]
@@ -348,10 +397,10 @@ def expand(form: Form, point: FloatArray, mean: float, variance: float, n_person
     marginal log-likelihood, because the priors are in what is maximised.
     Source: doi:10.1093/biomet/85.4.755.
     """
-    m, log_s = mean, 0.5 * np.log(variance)
+    m, log_s = mean, 0.5 * float(np.log(max(variance, 1e-12)))
     if form.penalty.slope is not None or form.penalty.location is not None:
         m, log_s = _penalised_scale(form, point, mean, variance, n_persons)
-    return rescaled(form, point, m, log_s)
+    return rescaled(form, point, float(np.clip(m, -FARTHEST_ORIGIN, FARTHEST_ORIGIN)), float(np.clip(log_s, -2.0, 2.0)))
 
 
 def rescaled(form: Form, point: FloatArray, m: float, log_s: float) -> FloatArray:
@@ -386,7 +435,7 @@ def _penalised_scale(
         information = n_persons * precision * np.array([1.0, 2.0 * spread])
         if not form.estimated_means:  # which are all but indifferent to origin and unit
             information += [prior.positive[:, 1, 1] @ shift**2, prior.positive[:, 0, 0].sum()]
-        step = gradient / information
+        step = np.clip(gradient / information, -1.0, 1.0)
         for _ in range(30):
             trial = (m + step[0], log_s + step[1])
             value = objective(*trial)
