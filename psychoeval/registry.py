@@ -100,6 +100,11 @@ REGISTRY: Final[dict[str, Entry]] = {
         "empirical Bayes for few systems and many items: items integrated out over an estimated population",
         estimates_population=True,
     ),
+    "vi": Entry(
+        "psychoeval.estimators.native.variational:VI", "numpy", ("1PL", "2PL", "3PL"), ("binary", "counts"),
+        _IRT, "weak", "none",
+        "mean-field variational posterior, deterministic; fast, its standard errors too small",
+    ),
     "mirt-em": Entry(
         "psychoeval.estimators.mirt.estimator:MirtEM", "r", ("Rasch", "1PL", "2PL", "3PL"), ("binary", "counts"),
         _IRT, "none", "posterior-average",
