@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol
 
 import numpy as np
@@ -18,6 +20,23 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 NEWTON_STEPS: Final = 2
 LARGEST_STEP: Final = 1.0
+QUARTERINGS: Final = 6
+#: Values that differ by less, relatively, are equal: else steps near the optimum are refused at random.
+ROUNDING: Final = 1e-12
+
+
+def ascent_size(value: Callable[[FloatArray], FloatArray], n: int) -> FloatArray:
+    """Return the share, (n,), of each of n steps that does not lower its `value` at that share: 1, 1/4, ... or 0."""
+    size = np.ones(n)
+    floor = value(np.zeros(n))
+    floor = floor - ROUNDING * (1.0 + np.abs(floor))
+    for _ in range(QUARTERINGS):
+        fell = ~(value(size) >= floor)
+        if not fell.any():
+            return size
+        size[fell] /= 4.0
+    size[~(value(size) >= floor)] = 0.0
+    return size
 
 
 class GuessingFactor(Protocol):
@@ -119,7 +138,10 @@ class LogitNormalGuessing:
         log_c = log_expit(self._logits(parameters)) @ _WEIGHTS
         return log_c, log_c - parameters[0]
 
-    def _value(self, parameters: FloatArray, guesses: FloatArray, failures: FloatArray) -> FloatArray:
+    def _value_along(
+        self, parameters: FloatArray, step: FloatArray, guesses: FloatArray, failures: FloatArray, size: FloatArray
+    ) -> FloatArray:
+        parameters = parameters + size * step
         one, two = self.expected_logs(parameters, parameters.shape[1])
         return np.asarray(guesses * one + failures * two - self._divergences(parameters))
 
@@ -145,15 +167,8 @@ class LogitNormalGuessing:
                 (two * by_mean - cross * by_sd) / determinant, (one * by_sd - cross * by_mean) / determinant / sd
             ])  # fmt: skip
             step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
-            old = self._value(parameters, guesses, failures)
-            for _ in range(6):
-                fell = ~(self._value(parameters + step, guesses, failures) >= old)
-                if not fell.any():
-                    break
-                step[:, fell] /= 4.0
-            else:
-                step[:, ~(self._value(parameters + step, guesses, failures) >= old)] = 0.0
-            parameters = parameters + step
+            size = ascent_size(partial(self._value_along, parameters, step, guesses, failures), step.shape[1])
+            parameters = parameters + size * step
         return parameters
 
     def divergence(self, parameters: FloatArray) -> float:

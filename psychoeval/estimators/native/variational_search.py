@@ -14,6 +14,8 @@ FloatArray = NDArray[np.float64]
 
 #: Earlier sweeps that an accelerated step looks back on.
 MEMORY: Final = 10
+#: Singular values, of unit steps, below which they are taken as linearly dependent.
+DEPENDENT: Final = 1e-6
 #: Rounding of a sum of this size: bounds that differ by less are equal.
 ROUNDING: Final = 1e-12
 
@@ -91,8 +93,10 @@ def extrapolated(points: list[FloatArray], steps: list[FloatArray]) -> FloatArra
     if len(points) == 1:
         return point + step
     moved, turned = np.diff(points, axis=0), np.diff(steps, axis=0)
-    share, *_ = np.linalg.lstsq(turned.T, step, rcond=1e-12)
-    return np.asarray(point + step - share @ (moved + turned))
+    lengths = np.linalg.norm(turned, axis=1)  # of very unequal size: old steps are long, new ones short
+    lengths[lengths == 0] = 1.0
+    share, *_ = np.linalg.lstsq((turned / lengths[:, None]).T, step, rcond=DEPENDENT)
+    return np.asarray(point + step - (share / lengths) @ (moved + turned))
 
 
 def _step(sweep: Sweep) -> FloatArray:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.estimators.native.map_objective import row_blocks
-from psychoeval.estimators.native.variational_guessing import GuessingFactor
+from psychoeval.estimators.native.variational_guessing import GuessingFactor, ascent_size
 from psychoeval.irt.models import Normal
 
 FloatArray = NDArray[np.float64]
@@ -27,7 +27,6 @@ CountArray = NDArray[np.unsignedinteger[Any]]
 #: Alternations of intercept and slope within a sweep; they cost nothing beside the sums over cells.
 ITEM_CYCLES: Final = 2
 LARGEST_STEP: Final = 1.0
-HALVINGS: Final = 6
 #: Below it tanh(xi/2) / (4 xi) is 1/8 to rounding error.
 SMALLEST_XI: Final = 1e-6
 
@@ -280,20 +279,13 @@ def slope_step(
     )
     first_step, second_step = (np.clip(s, -LARGEST_STEP, LARGEST_STEP) for s in (first_step, second_step))
 
-    def value(u: FloatArray, log_tau: FloatArray) -> FloatArray:
+    def value(size: FloatArray) -> FloatArray:
+        u, log_tau = mean + size * first_step, log_sd + size * second_step
         v = np.exp(2 * log_tau)
         gain = linear * np.exp(u + v / 2) - square * np.exp(2 * u + 2 * v)
         return np.asarray(gain - precision * ((u - prior.mean) ** 2 + v) / 2 + log_tau)
 
-    old = value(mean, log_sd)
-    size = np.ones_like(mean)
-    for _ in range(HALVINGS):
-        fell = ~(value(mean + size * first_step, log_sd + size * second_step) >= old)
-        if not fell.any():
-            break
-        size[fell] /= 4.0
-    else:
-        size[~(value(mean + size * first_step, log_sd + size * second_step) >= old)] = 0.0
+    size = ascent_size(value, mean.size)
     return mean + size * first_step, log_sd + size * second_step
 
 
