@@ -243,7 +243,7 @@ def test_splitting_trials_into_equal_items_changes_nothing() -> None:
 
 @pytest.mark.parametrize(("slope", "place"), [(50.0, 0.05), (400.0, 0.0233), (30_000.0, 0.0233)])
 def test_eap_of_one_very_steep_item_is_that_of_a_cut_normal(slope: float, place: float) -> None:
-    # E(theta | theta > b) = phi(b) / (1 - Phi(b)), up to (pi / a)^2 / 6; b lies between two coarse nodes. The last slope
+    # E(theta | theta > b) = phi(b) / (1 - Phi(b)), up to (pi / a)^2 / 6; b lies between coarse nodes. The last slope
     # asks for more nodes than there may be: the trapezoid rule then errs by half a step at the jump.
     x = np.ones((1, 1), np.int64)
     estimate, _ = scoring.eap(x, x, [slope], [-slope * place], [0.0])
