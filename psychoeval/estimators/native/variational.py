@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+import numpy as np
+
 from psychoeval.errors import ModelError, SettingsError
 from psychoeval.estimators.native.modeled import modeled
 from psychoeval.estimators.native.variational_guessing import (
@@ -26,7 +28,17 @@ TAKE_WEAK: Final = 'Give priors="weak", or take an estimator that maximises (mml
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VI:
-    """Mean-field variational 1PL, 2PL and 3PL; a relative of py-irt's, deterministic and in closed form.
+    """Mean-field variational 1PL, 2PL and 3PL; a relative of py-irt's, deterministic and mostly in closed form.
+
+    The posterior is taken as a product of independent laws: theta, log a (the 1PL has one, whose prior counts once)
+    and d normal, c beta under a beta prior and normal on the logit under a logit-normal one. Theta ~ N(0, 1).
+    `log_likelihood` is a lower bound of the log evidence, below that of the best such product (py-irt's aim) because
+    two more bounds make it computable without draws: Jaakkola & Jordan's quadratic one of the logistic function,
+    which is Polya-Gamma augmentation's (see `variational_steps`), and in the 3PL independent guesses of who guessed
+    each success. Sweeps over the laws raise it; accelerated, they stop when nothing moves.
+
+    Estimates are posterior means, of a as of d and c; standard errors are posterior SDs. Constant items and extreme
+    persons are finite, by the priors. Log-normal priors of a and normal ones of log a are the same.
 
     Parameters
     ----------
@@ -40,6 +52,37 @@ class VI:
     ------
     SettingsError
         If a setting cannot be taken.
+
+    Notes
+    -----
+    Standard errors are too small: items are known where abilities are judged and the reverse, and the quadratic bound
+    puts tanh(x/2) / (2 x) where the information is sigma(x) sigma(-x), .15 for .045 at 3 logits. Measured by
+    ``benchmarks/vi_recovery.py``, 100 seeds, theta ~ N(0, 1), b ~ N(0, 1.5), log a ~ N(0, .3), priors ``"weak"``,
+    estimates and truth both standardised by the sample's mean and SD of theta. Factor: root mean squared error over
+    root mean squared standard error (of b the median error's, items with |b| < 4); coverage: of nominal 95 %
+    intervals. Monte Carlo errors are below .02 (the common slope's factor: .15, its coverage: .05).
+
+    ===== =============== ==== ==== ==== ================== ==================
+    model persons x items tau  r_b  r_a  factor theta, a, b coverage
+    ===== =============== ==== ==== ==== ================== ==================
+    1PL   30 x 100        .852 .948      1.07, 1.32, 1.15   .93, .73, .91
+    1PL   100 x 300       .912 .984      1.13, 1.12, 1.15   .91, .81, .90
+    1PL   1000 x 100      .851 .998      1.11, 5.87, 1.31   .92, .00, .86
+    1PL   100 x 1000      .950 .983      1.14, 1.19, 1.16   .91, .81, .90
+    2PL   30 x 100        .845 .925 .387 1.11, 1.07, 0.94   .92, .93, .96
+    2PL   100 x 300       .911 .960 .647 1.18, 1.28, 0.99   .90, .89, .95
+    2PL   1000 x 100      .851 .987 .921 1.13, 1.87, 1.17   .92, .78, .92
+    2PL   100 x 1000      .951 .959 .653 1.20, 1.28, 1.01   .90, .89, .95
+    3PL   30 x 100        .790 .866 .248 1.30, 1.39, 1.27   .87, .84, .91
+    3PL   100 x 300       .879 .919 .472 1.47, 1.69, 1.49   .82, .78, .84
+    3PL   1000 x 100      .800 .950 .691 1.30, 4.84, 3.27   .87, .37, .45
+    3PL   100 x 1000      .934 .920 .472 1.54, 1.68, 1.49   .80, .78, .83
+    ===== =============== ==== ==== ==== ================== ==================
+
+    In the 2PL ``mml`` with weak priors on the same data has the same tau, r_b .993 and r_a .939 at 1000 x 100 (.963
+    and .668 at 100 x 1000), and factors of theta of 1.0 to 1.06. As uncertain slopes make large abilities costly, the
+    SD of the 2PL's abilities is .90, .95, .98 and .94 of the truth's, and of the 3PL's .78, .86, .94 and .85; slopes
+    of the 3PL at 1000 x 100 are 13 % low.
     """
 
     name: ClassVar[str] = "vi"
@@ -84,7 +127,8 @@ class VI:
             part.successes, part.trials, slope, intercept, common_slope=model.name == "1PL", guessing=guessing
         )
         optimum = maximize(problem, tolerance=self.tolerance, max_iterations=self.max_iterations)
-        return Report(taking, model, problem, optimum).result(self.name, self.tolerance)
+        with np.errstate(over="ignore", invalid="ignore"):  # what has no number is reported
+            return Report(taking, model, problem, optimum).result(self.name, self.tolerance)
 
     def describe(self, responses: Responses | None = None, model: ItemModel | None = None) -> str:
         """Return what would be computed, in words."""
