@@ -320,6 +320,7 @@ def test_stopping_early_says_so() -> None:
     assert found.convergence.status == "iteration_limit"
     assert found.convergence.iterations == 3
     assert found.convergence.last_change > 1e-10
+    assert any("Raise max_iterations" in sentence for sentence in found.convergence.warnings)
     assert np.isfinite(found.abilities.estimate).all()
 
 

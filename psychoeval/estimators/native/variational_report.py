@@ -144,6 +144,16 @@ class Report:
             f"is bounded once more: on simulated {self.model.name} data {TOO_SMALL[self.model.name]}. {INSTEAD}"
         )
         found = Judgement(failures, (too_small,))
+        if not (self.optimum.converged or failures):
+            bounds = self.optimum.bounds
+            rise = bounds[-1] - bounds[max(-2, -len(bounds))]
+            found += Judgement(
+                warnings=(
+                    f"After {self.optimum.iterations} sweeps one more still moves a parameter by "
+                    f"{self.optimum.last_change:.2g}; the bound last rose by {rise:.2g}. "
+                    "Raise max_iterations, or accept it where both are small.",
+                )
+            )
         found += judge_items(items, f"{responses.person_label}s", penalised=True)
         if self.model.guessing_is_estimated:
             found += judge_guessing(items)
