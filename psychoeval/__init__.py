@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from psychoeval.errors import PsychoevalError
     from psychoeval.estimators.mirt.estimator import MirtEM, MirtMHRM
     from psychoeval.estimators.native.additive import Additive
+    from psychoeval.estimators.native.cml import CML
     from psychoeval.estimators.native.ctt import CTT
     from psychoeval.estimators.native.map import MAP
+    from psychoeval.estimators.native.mml import MML
+    from psychoeval.estimators.native.random_item import RandomItem
     from psychoeval.estimators.native.simple_average import SimpleAverage
+    from psychoeval.estimators.native.variational import VI
     from psychoeval.fitting import Fits, FitStore, fit, fit_many, item_model
     from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal, Normal, Priors
     from psychoeval.irt.parameters import Abilities, ItemParameters
@@ -27,11 +31,13 @@ if TYPE_CHECKING:
     from psychoeval.responses.matrix import Responses
     from psychoeval.responses.tables import read_table
     from psychoeval.results.fit_result import FitResult
+    from psychoeval.scoring import plausible_values, score
 
 _PUBLIC = {
     "Abilities": "psychoeval.irt.parameters",
     "Additive": "psychoeval.estimators.native.additive",
     "Beta": "psychoeval.irt.models",
+    "CML": "psychoeval.estimators.native.cml",
     "CTT": "psychoeval.estimators.native.ctt",
     "Comparison": "psychoeval.agreement.comparison",
     "FitResult": "psychoeval.results.fit_result",
@@ -42,13 +48,16 @@ _PUBLIC = {
     "LogNormal": "psychoeval.irt.models",
     "LogitNormal": "psychoeval.irt.models",
     "MAP": "psychoeval.estimators.native.map",
+    "MML": "psychoeval.estimators.native.mml",
     "MirtEM": "psychoeval.estimators.mirt.estimator",
     "MirtMHRM": "psychoeval.estimators.mirt.estimator",
     "Normal": "psychoeval.irt.models",
     "Priors": "psychoeval.irt.models",
     "PsychoevalError": "psychoeval.errors",
+    "RandomItem": "psychoeval.estimators.native.random_item",
     "Responses": "psychoeval.responses.matrix",
     "SimpleAverage": "psychoeval.estimators.native.simple_average",
+    "VI": "psychoeval.estimators.native.variational",
     "compare": "psychoeval.agreement.comparison",
     "datasets": "psychoeval.responses.datasets",
     "fit": "psychoeval.fitting",
@@ -56,13 +65,18 @@ _PUBLIC = {
     "import_fit": "psychoeval.agreement.external",
     "item_model": "psychoeval.fitting",
     "load_dataset": "psychoeval.responses.datasets",
+    "plausible_values": "psychoeval.scoring",
     "read_table": "psychoeval.responses.tables",
     "report": "psychoeval.report.html",
+    "score": "psychoeval.scoring",
 }
 
 __all__ = [
+    "CML",
     "CTT",
     "MAP",
+    "MML",
+    "VI",
     "Abilities",
     "Additive",
     "Beta",
@@ -79,6 +93,7 @@ __all__ = [
     "Normal",
     "Priors",
     "PsychoevalError",
+    "RandomItem",
     "Responses",
     "SimpleAverage",
     "__version__",
@@ -89,8 +104,10 @@ __all__ = [
     "import_fit",
     "item_model",
     "load_dataset",
+    "plausible_values",
     "read_table",
     "report",
+    "score",
 ]
 
 
