@@ -1,7 +1,7 @@
 """Two items hold fewer degrees of freedom than a model has parameters.
 
-The conditional difference of the two, ln(15 / 25) with error sqrt(1 / 15 + 1 / 25), belongs to a conditional (CML)
-Rasch estimator; there is none in the registry yet, and nothing here asserts it.
+The conditional difference of the two, ln(15 / 25) with error sqrt(1 / 15 + 1 / 25), is that of the conditional
+estimator: see test_case_26_cml.
 """
 
 from __future__ import annotations
