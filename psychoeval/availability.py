@@ -79,7 +79,8 @@ class EngineState:
 
 
 def probe(engine: str) -> EngineState:
-    """Return the state of an engine: numpy, r, mirt, rpy2, lme4, psych, erm (R), report or parquet.
+    """Return the state of an engine: numpy, r, mirt, rpy2, lme4, psych, erm, brms (R), stanli, pystan,
+    arviz, report or parquet.
 
     The first call for R costs the start of one child process (about .3 s), that for rpy2 another; later ones nothing.
 
@@ -348,6 +349,10 @@ _PROBES: dict[str, Callable[[], EngineState]] = {
     "lme4": partial(_r_package, "lme4", "r-cran-lme4"),
     "psych": partial(_r_package, "psych", "r-cran-psych"),
     "erm": partial(_r_package, "eRm"),
+    "brms": partial(_r_package, "brms", "r-cran-brms"),
+    "stanli": partial(_python_packages, "stanli", ("stanli",)),
+    "pystan": partial(_python_packages, "pystan", ("pystan",)),
+    "arviz": partial(_python_packages, "arviz", ("arviz", "arviz-stats")),
     "report": partial(_python_packages, "report", ("matplotlib", "jinja2")),
     "parquet": partial(_python_packages, "parquet", ("pyarrow",)),
 }

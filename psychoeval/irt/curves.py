@@ -64,6 +64,13 @@ def information(
     return np.asarray(a**2 * ((p - c) / (1.0 - c)) ** 2 * (1.0 - p) / p, dtype=np.float64)
 
 
+def pearson_chi_squared(successes: FloatArray, trials: FloatArray, p: FloatArray) -> float:
+    """Return the sum of (x - n p)^2 / (n p (1 - p)) over cells; those without variance add nothing."""
+    variance = trials * p * (1.0 - p)
+    square = (successes - trials * p) ** 2
+    return float(np.divide(square, variance, out=np.zeros_like(square), where=variance > 0).sum())
+
+
 def node_log_likelihood(
     successes: NDArray[np.generic],
     trials: NDArray[np.generic],

@@ -7,8 +7,8 @@ from psychoeval import item_model
 from psychoeval.errors import ModelError
 from psychoeval.estimators.native import mml_priors
 from psychoeval.estimators.native.mml_form import make_form
+from psychoeval.estimators.native.mml_newton import rescaled
 from psychoeval.estimators.native.mml_priors import log_prior, taken_by_means
-from psychoeval.estimators.native.mml_steps import rescaled
 from psychoeval.irt.models import ItemModel, Normal, Priors
 from tests.unit.mml_reference import differences, reference_log_prior, spread
 from tests.unit.test_mml_steps import DIFFICULTY_MEANS, models, some_point

@@ -8,7 +8,8 @@ from psychoeval import item_model
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import make_form
 from psychoeval.estimators.native.mml_law import Law, make_nodes
-from psychoeval.estimators.native.mml_steps import complete_terms, e_step, expand, rescaled
+from psychoeval.estimators.native.mml_newton import expand, rescaled
+from psychoeval.estimators.native.mml_steps import complete_terms, e_step
 from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal, Normal, Priors
 from tests.unit.mml_reference import (
     THETA,

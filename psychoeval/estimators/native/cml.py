@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import ModelError, SettingsError
-from psychoeval.estimators.native.cml_abilities import ml, wle
 from psychoeval.estimators.native.cml_checks import require_estimable, require_feasible
 from psychoeval.estimators.native.cml_search import Optimum, intercept_covariance, maximize
 from psychoeval.estimators.native.cml_steps import Units, make_units, pearson
 from psychoeval.estimators.native.map_checks import overdispersion_warning
 from psychoeval.estimators.native.modeled import Modeled, modeled
+from psychoeval.estimators.native.settings import check_tolerance, check_whole
+from psychoeval.irt import scoring
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities, ItemParameters
 from psychoeval.responses.matrix import Responses
@@ -78,11 +79,8 @@ class CML:
                 f"cml: ability_method={self.ability_method!r} is not there: no law of the abilities is assumed.",
                 f"Choose one of {', '.join(get_args(Scoring))}.",
             )
-        tolerance, limit = self.tolerance, self.max_iterations
-        if isinstance(tolerance, bool) or not (isinstance(tolerance, (int, float)) and 0 < tolerance < 1):
-            raise SettingsError(f"cml: tolerance={tolerance!r}.", "Give a number between 0 and 1, such as 1e-6.")
-        if isinstance(limit, bool) or not (isinstance(limit, int) and limit > 0):
-            raise SettingsError(f"cml: max_iterations={limit!r}.", "Give a positive whole number.")
+        check_tolerance(self)
+        check_whole(self, "max_iterations")
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
         """Fit the difficulties, then score the persons.
@@ -158,16 +156,14 @@ class CML:
 
     def _abilities(self, taking: Modeled, intercept: FloatArray) -> Abilities:
         part = taking.part
-        score = wle if self.ability_method == "WLE" else ml
-        estimate, error = score(part.successes, part.trials, intercept)
-        status = np.array(taking.person_status, dtype=object)
-        status[np.flatnonzero(taking.persons)[np.isinf(estimate)]] = "ml_infinite"
+        score = scoring.wle if self.ability_method == "WLE" else scoring.ml
+        estimate, error = score(part.successes, part.trials, 1.0, intercept, 0.0)
         return Abilities(
             taking.responses.person_ids,
             taking.fill_persons(estimate),
             taking.fill_persons(error),
             method=self.ability_method,
-            status=tuple(status),
+            status=taking.ability_status(estimate),
         )
 
 

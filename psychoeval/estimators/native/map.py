@@ -12,6 +12,7 @@ from psychoeval.errors import DataError, ModelError, SettingsError
 from psychoeval.estimators.native.map_objective import JointObjective, Penalty, Slopes
 from psychoeval.estimators.native.map_report import Report
 from psychoeval.estimators.native.map_steps import minimize, published_search
+from psychoeval.estimators.native.settings import check_tolerance, check_whole
 from psychoeval.irt.models import ItemModel, Normal
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import item_status, person_status
@@ -104,14 +105,10 @@ class MAP:
     stopping: Stopping = "converged"
 
     def __post_init__(self) -> None:
-        for name in ("tolerance", "max_iterations", "ability_sd"):
-            if isinstance(getattr(self, name), bool):
-                raise SettingsError(f"map: {name}={getattr(self, name)!r}.", "Give a number.")
-        if not (isinstance(self.tolerance, (int, float)) and 0 < self.tolerance < 1):
-            raise SettingsError(f"map: tolerance={self.tolerance!r}.", "Give a number between 0 and 1, such as 1e-6.")
-        if not (isinstance(self.max_iterations, int) and self.max_iterations > 0):
-            raise SettingsError(f"map: max_iterations={self.max_iterations!r}.", "Give a positive whole number.")
-        if not (isinstance(self.ability_sd, (int, float)) and 0 < self.ability_sd < np.inf):
+        check_tolerance(self)
+        check_whole(self, "max_iterations")
+        sd = self.ability_sd
+        if isinstance(sd, bool) or not (isinstance(sd, (int, float)) and 0 < sd < np.inf):
             raise SettingsError(f"map: ability_sd={self.ability_sd!r}.", "Give a positive number of logits, such as 1.")
         if self.stopping not in STOPPING:
             raise SettingsError(f"map: stopping={self.stopping!r} is unknown.", f"Choose one of {', '.join(STOPPING)}.")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from psychoeval.estimators.native.map_objective import JointObjective, Slopes
 from psychoeval.irt.classical import mean_of_seen
-from psychoeval.irt.parameters import ItemParameters
+from psychoeval.irt.parameters import ItemParameters, ItemStatus
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.data_checks import disconnected_warning
 from psychoeval.results.item_checks import RUNAWAY_INTERCEPT, RUNAWAY_SLOPE, STEEP_SLOPE
@@ -39,6 +39,12 @@ CAUSES: Final[dict[Slopes, str]] = {
 def runaway_items(a: FloatArray, d: FloatArray) -> BoolArray:
     """Return which items have slopes above 10 or intercepts beyond 20, (J,); NaN counts as no."""
     return np.asarray((np.abs(a) > RUNAWAY_SLOPE) | (np.abs(d) > RUNAWAY_INTERCEPT))
+
+
+def with_runaways(status: tuple[ItemStatus, ...], slopes: FloatArray, intercepts: FloatArray) -> tuple[ItemStatus, ...]:
+    """Return the statuses of all J items, those that ran away called so."""
+    away = runaway_items(slopes, intercepts)
+    return tuple("runaway" if gone and s == "estimated" else s for gone, s in zip(away, status, strict=True))
 
 
 def slope_findings(responses: Responses, items: ItemParameters, slopes: Slopes) -> tuple[Sentences, Sentences]:

@@ -87,10 +87,9 @@ class Report:
             inner = np.zeros((d.size, 3, 3))
             inner[:, :2, :2] = covariance.items * scale[:, :, None] * scale[:, None, :]
             blocks[self.kept] = inner
-        away = map_checks.runaway_items(slopes, intercepts)
         return ItemParameters(
             self.responses.item_ids, slopes, intercepts, np.where(self.kept, 0.0, np.nan), blocks,
-            tuple("runaway" if r and s == "estimated" else s for r, s in zip(away, self.item_status, strict=True)),
+            map_checks.with_runaways(self.item_status, slopes, intercepts),
             "" if covariance is not None else NO_ERRORS,
         )  # fmt: skip
 

@@ -15,6 +15,7 @@ from psychoeval.estimators.native.mml_latent import maximize_with_law
 from psychoeval.estimators.native.mml_report import Report
 from psychoeval.estimators.native.mml_search import maximize
 from psychoeval.estimators.native.modeled import modeled
+from psychoeval.estimators.native.settings import check_tolerance, check_whole
 from psychoeval.irt.models import ItemModel, check_degrees_of_freedom
 from psychoeval.irt.parameters import AbilityMethod
 from psychoeval.responses.connectivity import require_connected
@@ -98,15 +99,10 @@ class MML:
     disconnected: Disconnected = "refuse"
 
     def __post_init__(self) -> None:
-        tolerance = self.tolerance
-        if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0 < tolerance < 1:
-            raise SettingsError(f"mml: tolerance={tolerance!r}.", "Give a number between 0 and 1, such as 1e-5.")
-        for name in ("max_iterations", "n_threads"):
-            value = getattr(self, name)
-            if name == "n_threads" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise SettingsError(f"mml: {name}={value!r}.", "Give a positive whole number.")
+        check_tolerance(self)
+        check_whole(self, "max_iterations")
+        if self.n_threads is not None:
+            check_whole(self, "n_threads")
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in get_args(choices):
                 raise SettingsError(

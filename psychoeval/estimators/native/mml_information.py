@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import Form
+from psychoeval.estimators.native.mml_newton import rescaled, unpinned
 from psychoeval.estimators.native.mml_priors import log_prior, taken_by_means
 from psychoeval.estimators.native.mml_steps import (
     Block,
     Expectation,
     complete_terms,
+    curves,
     item_blocks,
+    observed_curvature,
     posteriors,
-    rescaled,
-    unpinned,
 )
 
 FloatArray = NDArray[np.float64]
@@ -77,20 +78,16 @@ def _curved_hessian(cells: Cells, form: Form, point: FloatArray, counts: Expecta
     r_all, n_all = counts.node_successes, counts.node_trials
 
     def work(b: slice) -> None:
-        jacobian, c = form.slope_jacobian(point[b]), form.asymptote(point[b])[:, None]
-        z = np.multiply.outer(form.discrimination(point[b]), theta) + point[b, 1, None]
-        s = 0.5 + 0.5 * np.tanh(0.5 * z)
-        p = np.maximum(c + (1.0 - c) * s, np.finfo(float).tiny)
-        r = r_all[b]
-        failures = (n_all if n_all.ndim == 1 else n_all[b]) - r
+        jacobian = form.slope_jacobian(point[b])
+        s, p, c = curves(form, point[b], theta)
+        r, n = r_all[b], n_all if n_all.ndim == 1 else n_all[b]
         share, slope = s / p, (1.0 - c) * s * (1.0 - s) / p  # slope: d log P / dz
-        by_z = failures * s * (1.0 - s) - r * (slope * (1.0 - 2.0 * s) - slope**2)
-        moments = by_z @ powers
+        moments = observed_curvature(r, n, s, p, c) @ powers
         out[b, 0, 0], out[b, 1, 1] = jacobian**2 * moments[:, 2], moments[:, 0]
         out[b, 0, 1] = out[b, 1, 0] = jacobian * moments[:, 1]
         if form.guessing is None:
             by_c = (1.0 - s) * c * (1.0 - c) / p  # d log P / d logit c
-            out[b, 2, 2] = (failures * c * (1.0 - c) - r * (by_c * (1.0 - 2.0 * c) - by_c**2)).sum(axis=1)
+            out[b, 2, 2] = ((n - r) * c * (1.0 - c) - r * (by_c * (1.0 - 2.0 * c) - by_c**2)).sum(axis=1)
             cross = (r * (c * (1.0 - c) * share * (1.0 - s) + by_c * slope)) @ powers[:, :2]
             out[b, 0, 2] = out[b, 2, 0] = jacobian * cross[:, 1]
             out[b, 1, 2] = out[b, 2, 1] = cross[:, 0]
@@ -106,12 +103,9 @@ class _ScoreTable:
         self.form, self.theta = form, theta
         self.jacobian = form.slope_jacobian(point)
         self.c = form.asymptote(point)
-        z = np.multiply.outer(theta, form.discrimination(point)) + point[:, 1]
-        self.s = 0.5 + 0.5 * np.tanh(0.5 * z)
-        self.share = None
-        if not form.is_linear:
-            self.p = np.maximum(self.c + (1.0 - self.c) * self.s, np.finfo(float).tiny)
-            self.share = self.s / self.p
+        s, p, _ = curves(form, point, theta)
+        self.s, self.p = s.T, p.T
+        self.share = None if form.is_linear else self.s / self.p
 
     def scores(self, block: Block, basis: FloatArray) -> FloatArray:
         """Return E(s_ij phi_i), (n, J, p); `basis` (n, Q) holds weights times phi."""
@@ -186,9 +180,8 @@ def _missing_within(form: Form, point: FloatArray, counts: Expectation, cells: C
     trials_ratio = _trials_ratio(cells)
 
     def work(b: slice) -> None:
-        a, c = form.discrimination(point[b])[:, None], form.asymptote(point[b])[:, None]
-        s = 0.5 + 0.5 * np.tanh(0.5 * (a * theta + point[b, 1, None]))
-        p = np.maximum(c + (1.0 - c) * s, np.finfo(float).tiny)
+        a = form.discrimination(point[b])[:, None]
+        s, p, c = curves(form, point[b], theta)
         share = s / p
         n = (counts.node_trials if counts.node_trials.ndim == 1 else counts.node_trials[b]) * variance
         w = p * (1.0 - p)

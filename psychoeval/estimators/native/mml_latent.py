@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -11,8 +12,9 @@ from scipy.special import ndtr
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import Form
 from psychoeval.estimators.native.mml_law import Law, Nodes
+from psychoeval.estimators.native.mml_newton import rescaled
 from psychoeval.estimators.native.mml_search import Maximum, maximize
-from psychoeval.estimators.native.mml_steps import posteriors, rescaled
+from psychoeval.estimators.native.mml_steps import posteriors
 
 FloatArray = NDArray[np.float64]
 
@@ -53,8 +55,8 @@ def maximize_with_law(
             break
         last = found.objective
     else:
-        found = found.replaced(ended="iteration_limit")
-    return found.replaced(path=path)
+        found = replace(found, ended="iteration_limit")
+    return replace(found, path=path)
 
 
 def normal_law() -> Law:

@@ -9,13 +9,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.estimators.native.map_checks import overdispersion_warning, runaway_items
+from psychoeval.estimators.native.map_checks import overdispersion_warning, with_runaways
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import Form
 from psychoeval.estimators.native.mml_information import FULL_PARAMETERS, block_covariance, observed_information
 from psychoeval.estimators.native.mml_search import Maximum
 from psychoeval.estimators.native.modeled import Modeled
-from psychoeval.irt.curves import probability
+from psychoeval.irt.curves import pearson_chi_squared, probability
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import UNSTABLE_SLOPE, Abilities, AbilityMethod, ItemParameters
 from psychoeval.irt.quadrature import Posterior
@@ -134,10 +134,7 @@ class Report:
                 blocks[:, 0, :] = blocks[:, :, 0] = 0.0
         fill = self.data.fill_items
         slopes, intercepts = fill(a), fill(d)
-        away = runaway_items(slopes, intercepts)
-        status = tuple(
-            "runaway" if gone and s == "estimated" else s for gone, s in zip(away, self.data.item_status, strict=True)
-        )
+        status = with_runaways(self.data.item_status, slopes, intercepts)
         items = ItemParameters(
             self.data.responses.item_ids, slopes, intercepts, fill(c), None if blocks is None else fill(blocks), status,
             because, joint, labels,
@@ -208,8 +205,7 @@ class Report:
             estimate, error = score(
                 self.cells.successes, self.cells.trials, self._a, point[:, 1], self.form.asymptote(point)
             )
-            infinite = self.data.fill_persons(np.isinf(estimate)) == 1.0
-            status = tuple("ml_infinite" if i else s for i, s in zip(infinite, status, strict=True))
+            status = self.data.ability_status(estimate)
         fill = self.data.fill_persons
         return Abilities(
             self.data.responses.person_ids, fill(self.unit * estimate), fill(self.unit * error),
@@ -242,8 +238,7 @@ class Report:
                 self.sign * self.maximum.counts.mean[rows], self._a, point[:, 1], self.form.asymptote(point)
             )
             x, n = cells.floats(rows), cells.trials[rows].astype(np.float64)
-            variance = n * p * (1.0 - p)
-            total += float(np.divide((x - n * p) ** 2, variance, out=np.zeros_like(x), where=variance > 0).sum())
+            total += pearson_chi_squared(x, n, p)
             observed += int(np.count_nonzero(n))
         freedom = observed - self.model.n_parameters(cells.n_items) - cells.n_persons
         return total / freedom if freedom > 0 else float("nan")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,9 @@ from scipy.special import logit
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import STEEPEST, Form
 from psychoeval.estimators.native.mml_law import REACH, Law, Nodes, fitting_step, make_nodes
+from psychoeval.estimators.native.mml_newton import expand, newton_step
 from psychoeval.estimators.native.mml_priors import log_prior
-from psychoeval.estimators.native.mml_steps import Expectation, complete_terms, e_step, expand, newton_step
+from psychoeval.estimators.native.mml_steps import Expectation, complete_terms, e_step
 
 FloatArray = NDArray[np.float64]
 
@@ -68,10 +69,6 @@ class Maximum:
     path: list[float]
     last_change: float
     ended: str
-
-    def replaced(self, **changes: Any) -> Maximum:
-        """Return this with some fields changed."""
-        return replace(self, **changes)
 
 
 @dataclass(slots=True)
@@ -295,8 +292,9 @@ def start(cells: Cells, form: Form) -> FloatArray:
     score = cells.successes.sum(axis=1, dtype=np.uint64)
     trials = cells.trials.sum(axis=1, dtype=np.uint64)
     persons = logit((score + 0.5) / (trials + 1.0))
-    easiness, ability = items - persons.mean(), persons - persons.mean()
+    easiness, ability = items, persons - persons.mean()
     if not cells.equal_trials:
+        easiness = items - persons.mean()
         for _ in range(3):
             of_items, of_persons = np.zeros(items.size), np.zeros(persons.size)
             for rows in cells.person_blocks():
@@ -307,8 +305,6 @@ def start(cells: Cells, form: Form) -> FloatArray:
             for rows in cells.person_blocks():
                 of_items += ability[rows] @ cells.float_trials(rows)
             easiness = items - of_items / cells.item_trials
-    else:
-        easiness = items
     slope = float(np.clip(ability.std(), 0.3, 2.0))
     if form.penalty.slope is not None:
         slope = float(np.exp(form.penalty.slope.mean))

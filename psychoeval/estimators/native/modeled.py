@@ -43,6 +43,11 @@ class Modeled:
         """Return (J, ...) with `values` in the places of the items that take part, and NaN elsewhere."""
         return _fill(self.items, values)
 
+    def ability_status(self, estimate: FloatArray) -> tuple[PersonStatus, ...]:
+        """Return the statuses of all persons, given the estimates (n,) of those that take part: infinite ones named."""
+        infinite = np.isinf(self.fill_persons(estimate))
+        return tuple("ml_infinite" if i else s for i, s in zip(infinite, self.person_status, strict=True))
+
     def fill_persons(self, values: NDArray[np.generic]) -> FloatArray:
         """Return (N, ...) with `values` in the places of the persons that take part, and NaN elsewhere."""
         return _fill(self.persons, values)

@@ -14,6 +14,7 @@ from psychoeval.estimators.native.random_item_population import Population
 from psychoeval.estimators.native.random_item_prior import PopulationPrior
 from psychoeval.estimators.native.random_item_report import Report
 from psychoeval.estimators.native.random_item_search import maximize
+from psychoeval.estimators.native.settings import check_tolerance
 from psychoeval.irt.models import Beta, ItemModel, LogitNormal
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
@@ -107,11 +108,7 @@ class RandomItem:
                 f"random-item: location={self.location!r} is unknown.",
                 f"Choose one of {', '.join(get_args(Location))}.",
             )
-        tolerance = self.tolerance
-        if isinstance(tolerance, bool) or not (isinstance(tolerance, (int, float)) and 0 < tolerance < 1):
-            raise SettingsError(
-                f"random-item: tolerance={tolerance!r}.", "Give a number between 0 and 1, such as 1e-6."
-            )
+        check_tolerance(self)
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
         """Fit abilities and the population of items.

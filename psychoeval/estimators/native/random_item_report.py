@@ -14,7 +14,7 @@ from psychoeval.estimators.native.modeled import Modeled
 from psychoeval.estimators.native.random_item_cells import Cells
 from psychoeval.estimators.native.random_item_population import LOGIT_GUESSING, SIZE, SMALLEST_SD
 from psychoeval.estimators.native.random_item_search import Optimum
-from psychoeval.irt.curves import probability
+from psychoeval.irt.curves import pearson_chi_squared, probability
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities, ItemParameters
 from psychoeval.results.convergence import Convergence
@@ -128,7 +128,7 @@ class Report:
         chi_squared, observed = 0.0, 0
         for items, x, n in self.cells.blocks(1):
             p = probability(t, np.exp(means[items, 0]), means[items, 1], c)
-            chi_squared += float(np.divide((x - n * p) ** 2, n * p * (1 - p), out=np.zeros_like(p), where=n > 0).sum())
+            chi_squared += pearson_chi_squared(x, n, p)
             observed += int(np.count_nonzero(n))
         persons, items_ = self.cells.shape
         freedom = observed - persons - items_ * (1 if self._is_rasch else 2)

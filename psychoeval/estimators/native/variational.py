@@ -7,8 +7,9 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from psychoeval.errors import ModelError, SettingsError
+from psychoeval.errors import ModelError
 from psychoeval.estimators.native.modeled import modeled
+from psychoeval.estimators.native.settings import check_tolerance, check_whole
 from psychoeval.estimators.native.variational_guessing import (
     BetaGuessing,
     FixedGuessing,
@@ -91,11 +92,8 @@ class VI:
     max_iterations: int = 1000
 
     def __post_init__(self) -> None:
-        tolerance, most = self.tolerance, self.max_iterations
-        if isinstance(tolerance, bool) or not (isinstance(tolerance, (int, float)) and 0 < tolerance < 1):
-            raise SettingsError(f"vi: tolerance={tolerance!r}.", "Give a number between 0 and 1, such as 1e-6.")
-        if isinstance(most, bool) or not (isinstance(most, int) and most > 0):
-            raise SettingsError(f"vi: max_iterations={most!r}.", "Give a positive whole number.")
+        check_tolerance(self)
+        check_whole(self, "max_iterations")
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
         """Fit the posterior.

@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.estimators.native.map_checks import constant_warning, overdispersion_warning, runaway_items
+from psychoeval.estimators.native.map_checks import constant_warning, overdispersion_warning, with_runaways
 from psychoeval.estimators.native.map_objective import row_blocks
 from psychoeval.estimators.native.modeled import Modeled
 from psychoeval.estimators.native.variational_search import Optimum
 from psychoeval.estimators.native.variational_steps import Factors, MeanField
-from psychoeval.irt.curves import probability
+from psychoeval.irt.curves import pearson_chi_squared, probability
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities, ItemParameters
 from psychoeval.results.convergence import Convergence
@@ -106,10 +106,9 @@ class Report:
         blocks[:, 1, 1] = np.exp(2 * factors.intercept_log_sd)
         blocks[:, 2, 2] = c_variance
         a, d = taking.fill_items(first), taking.fill_items(factors.intercept)
-        status = zip(runaway_items(a, d), taking.item_status, strict=True)
         return ItemParameters(
             taking.responses.item_ids, a, d, taking.fill_items(c), taking.fill_items(blocks),
-            tuple("runaway" if away and s == "estimated" else s for away, s in status),
+            with_runaways(taking.item_status, a, d),
         )  # fmt: skip
 
     def _overdispersion(self) -> float:
@@ -120,7 +119,7 @@ class Report:
         for rows in row_blocks(problem.n_persons, problem.n_items):
             x, n = problem.successes[rows].astype(np.float64), problem.trials[rows].astype(np.float64)
             p = probability(factors.theta[rows], a, factors.intercept, c)
-            chi_squared += float(np.divide((x - n * p) ** 2, n * p * (1 - p), out=np.zeros_like(p), where=n > 0).sum())
+            chi_squared += pearson_chi_squared(x, n, p)
             observed += int(np.count_nonzero(n))
         freedom = observed - problem.n_persons - self.model.n_parameters(problem.n_items)
         return chi_squared / freedom if freedom > 0 else 1.0
