@@ -44,7 +44,7 @@ def system_packages() -> None:
     if not debian.can_use_apt():
         return
     states = {state.engine: state for state in availability.doctor()}
-    r, packages = states["r"], ("mirt", "lme4", "psych", "erm")
+    r, packages = states["r"], ("mirt", "lme4", "psych", "erm", "brms")
     no_r = shutil.which("Rscript") is None and not os.environ.get("R_HOME")
     debians = r.available and r.paths["R_HOME"] == "/usr/lib/R"
     if no_r or (debians and not all(states[name].available for name in packages)):

@@ -14,7 +14,7 @@ from tools.setup.steps import ROOT, VENV, SetupError, run_or_show
 
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "setup.stamp"
-EXTRAS = "report,parquet,dev"
+EXTRAS = "report,parquet,bayes,pystan,dev"
 
 _DOCTOR = """
 import dataclasses, json
