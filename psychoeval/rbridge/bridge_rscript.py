@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
@@ -22,6 +23,8 @@ from psychoeval.resources import resource
 
 #: What R itself says at the end of a failure: enough for a traceback.
 TAIL_CHARACTERS: Final = 2000
+#: Between two looks at what R has printed.
+LISTEN_SECONDS: Final = 0.2
 
 # Linux ends the child with the thread that started it, however that ends (PR_SET_PDEATHSIG is 1). It is set in a
 # small program that then becomes R, since code between fork and exec is not safe beside other threads.
@@ -43,9 +46,17 @@ class RscriptBridge:
     The child leads its own process group. It is killed with all of its own children when the time limit is reached,
     on KeyboardInterrupt, by `stop_children`, and on Linux when Python itself is killed (only then its temporary
     folder stays behind). Any thread may call; calls run side by side.
+
+    Parameters
+    ----------
+    listen : callable, optional
+        Called with each line that R prints, soon after it is printed.
     """
 
     name: ClassVar[Literal["rpy2", "rscript"]] = "rscript"
+
+    def __init__(self, *, listen: Callable[[str], None] | None = None) -> None:
+        self._listen = listen
 
     def call(self, script: Path, function: str, job: Mapping[str, Any], *, timeout: float | None = None) -> Reply:
         """Call an R function; see `psychoeval.rbridge.protocol.RBridge.call`."""
@@ -60,7 +71,7 @@ class RscriptBridge:
             run_job = resource("r_scripts", "run_job.R")
             arguments = [str(run_job), str(script), function, str(job_file), str(reply_file)]
             command = [state.paths["Rscript"], *R_FLAGS, *arguments]
-            status = _run(command, folder, state.paths.get("libraries", ""), timeout)
+            status = _run(command, folder, state.paths.get("libraries", ""), timeout, self._listen)
             if status != 0 or not reply_file.is_file():
                 raise EngineFailedError(*_failure(status, _tail(folder / "console")))
             reply = _read(reply_file)
@@ -113,7 +124,9 @@ def _writing(folder: str) -> Iterator[None]:
         ) from error
 
 
-def _run(command: Sequence[str], folder: Path, libraries: str, timeout: float | None) -> int:
+def _run(
+    command: Sequence[str], folder: Path, libraries: str, timeout: float | None, listen: Callable[[str], None] | None
+) -> int:
     environment = {key: value for key, value in os.environ.items() if key not in R_UNWANTED}
     # TMPDIR: what a killed R leaves behind goes with the folder.
     environment |= {"TMPDIR": str(folder), "LANGUAGE": "en"}
@@ -123,7 +136,7 @@ def _run(command: Sequence[str], folder: Path, libraries: str, timeout: float | 
         command = [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), *command]
     process = _start(command, folder, environment)
     try:
-        return process.wait(timeout)
+        return process.wait(timeout) if listen is None else _wait(process, folder / "console", timeout, listen)
     except subprocess.TimeoutExpired:
         raise FitTimeoutError(
             f"R did not finish within {timeout:g} s and was stopped.",
@@ -135,6 +148,26 @@ def _run(command: Sequence[str], folder: Path, libraries: str, timeout: float | 
         # Also after a normal end: R may have left children of its own.
         _kill(process)
         process.wait()
+
+
+def _wait(process: subprocess.Popen[bytes], console: Path, timeout: float | None, listen: Callable[[str], None]) -> int:
+    """Wait for the end, and pass on each line that is printed until then."""
+    end = None if timeout is None else time.monotonic() + timeout
+    with console.open("rb") as printed:
+        rest = b""
+        while True:
+            status = process.poll()
+            *lines, rest = (rest + printed.read()).split(b"\n")
+            for line in lines if status is None or not rest else [*lines, rest]:
+                listen(line.decode("utf-8", "replace"))
+            if status is not None:
+                return status
+            left = LISTEN_SECONDS if end is None else min(LISTEN_SECONDS, end - time.monotonic())
+            if left <= 0:
+                assert timeout is not None
+                raise subprocess.TimeoutExpired(process.args, timeout)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(left)
 
 
 def _start(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:

@@ -174,6 +174,24 @@ def test_a_temporary_folder_that_is_gone_is_named(
         call()
 
 
+def test_lines_are_passed_on_while_r_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    heard: list[tuple[str, bool]] = []
+    pretend(monkeypatch, tmp_path, f"echo one; echo two >&2; sleep 1; touch {tmp_path}/end; printf last; exit 3")
+    bridge = RscriptBridge(listen=lambda line: heard.append((line, (tmp_path / "end").exists())))
+    with pytest.raises(EngineFailedError, match="exit status 3"):
+        bridge.call(Path("job.R"), "run", {"x": 1.0}, timeout=20)
+    assert heard == [("one", False), ("two", False), ("last", True)]
+
+
+def test_the_time_limit_holds_while_listening(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pretend(monkeypatch, tmp_path, f"echo $$ > {tmp_path}/child; echo one; exec sleep 300")
+    heard: list[str] = []
+    with pytest.raises(FitTimeoutError, match=r"within 0\.6 s"):
+        RscriptBridge(listen=heard.append).call(Path("job.R"), "run", {"x": 1.0}, timeout=0.6)
+    assert heard == ["one"]
+    assert gone(written(tmp_path / "child"))
+
+
 def test_hostile_environment_does_not_reach_the_child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pretend(monkeypatch, tmp_path, f"env > {tmp_path}/env; echo $@ > {tmp_path}/arguments; exit 1")
     monkeypatch.setenv("R_HOME", "/nonexistent")
