@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,37 @@ def _covariances(weights: FloatArray, nodes: FloatArray, items: KnownItems, x: F
         failing = expit(-(np.multiply.outer(nodes, items.a[guessed]) + items.d[guessed]))
         by_c[:, guessed] = x[:, guessed] * (weights @ (failing / (c + (1.0 - c) * (1.0 - failing))))
     return np.stack((by_a, by_d, by_c))
+
+
+def in_frame_of_persons(
+    theta: FloatArray, gradients: Callable[[], Gradients], *, unit_known: bool = False
+) -> Gradients:
+    """Yield the derivatives of abilities that are standardised by the persons' own mean and SD.
+
+    d z_i = (d theta_i - mean_k d theta_k - z_i mean_k z_k d theta_k) s, z = (theta - mean) / s: an error of the items
+    that moves or stretches all abilities alike, as does that of the scale's origin and unit, does not count. It is
+    given in the unit of `theta`, without the s.
+
+    Parameters
+    ----------
+    theta : (N,) array
+        Persons with infinite ones, for whom `gradients` has nothing, take no part.
+    gradients : function of no arguments
+        Gives an iterator as `root_gradients` or `mean_gradients`, twice, so that one block is held at a time.
+    unit_known : bool
+        Whether abilities are only centred.
+    """
+    finite = theta[np.isfinite(theta)]
+    spread = finite.std()
+    z = (theta - finite.mean()) / (spread if spread > 0 else 1.0)
+    center: FloatArray | float = 0.0
+    stretch: FloatArray | float = 0.0
+    for who, g in gradients():
+        center = center + g.sum(axis=1) / finite.size
+        stretch = stretch + np.einsum("n,knj->kj", z[who], g) / finite.size
+    for who, g in gradients():
+        out = g - np.expand_dims(center, 1)
+        yield who, out if unit_known else out - z[who][:, None] * np.expand_dims(stretch, 1)
 
 
 def added_variance(n_persons: int, gradients: Gradients, covariance: FloatArray) -> FloatArray:

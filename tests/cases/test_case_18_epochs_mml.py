@@ -29,7 +29,7 @@ def counts() -> Responses:
 
 @pytest.fixture(scope="module")
 def found(counts: Responses) -> FitResult:
-    return fit(counts, "mml", model="2PL", priors="none", tolerance=1e-8)
+    return fit(counts, "mml", model="2PL", priors="none", tolerance=1e-8, item_uncertainty=False)
 
 
 def test_items_and_abilities_are_those_of_the_binomial_likelihood(found: FitResult) -> None:

@@ -9,6 +9,7 @@ from typing import ClassVar, Final, Literal, cast, get_args
 import numpy as np
 
 from psychoeval.errors import ModelError, SettingsError
+from psychoeval.estimators.native.mml_abilities import FEW_PERSONS, ItemUncertainty
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import make_form
 from psychoeval.estimators.native.mml_latent import maximize_with_law
@@ -73,6 +74,12 @@ class MML:
         to 1000 x 300 the blocks' errors are .1 % (median) to 1.3 % (largest) too large.
     ability_method : {"EAP", "MAP", "ML", "WLE"}
         Given the estimated items.
+    item_uncertainty : {"auto", True, False}
+        Whether standard errors of abilities also hold what the errors of the items add, by the delta method, in the
+        frame of these persons (their mean and SD; Rasch: their mean). ``"auto"``: below 100 persons, where it is a
+        tenth to a fifth of the variance. Without standard errors of the items it cannot be; ``statistics`` says what
+        was done, and `Abilities.uncertainty` is "items sampled" or "items fixed". `psychoeval.score` with
+        ``item_uncertainty=True`` is about new persons instead, and adds the error of origin and unit.
     n_threads : int, optional
         None takes all cores there are.
     on_interrupt : {"raise", "return"}
@@ -94,6 +101,7 @@ class MML:
     latent: Latent = "normal"
     standard_errors: Errors = "auto"
     ability_method: Scoring = "EAP"
+    item_uncertainty: ItemUncertainty = "auto"
     n_threads: int | None = None
     on_interrupt: OnInterrupt = "raise"
     disconnected: Disconnected = "refuse"
@@ -108,6 +116,17 @@ class MML:
                 raise SettingsError(
                     f"mml: {name}={getattr(self, name)!r} is unknown.", f"Choose one of {', '.join(get_args(choices))}."
                 )
+        self._check_item_uncertainty()
+
+    def _check_item_uncertainty(self) -> None:
+        given = self.item_uncertainty
+        if given != "auto" and not isinstance(given, bool):
+            raise SettingsError(f"mml: item_uncertainty={given!r} is unknown.", "Choose one of auto, True, False.")
+        if given is True and self.standard_errors == "none":
+            raise SettingsError(
+                "mml: item_uncertainty=True needs standard errors of the items, and standard_errors='none'.",
+                "Leave standard_errors at 'auto', or item_uncertainty.",
+            )
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
         """Fit the items, and score the persons given them.
@@ -153,7 +172,10 @@ class MML:
             return_interrupted=self.on_interrupt == "return",
         )
         method = cast(AbilityMethod, self.ability_method)
-        return Report(data, model, form, cells, maximum, self.standard_errors, method).result(self.name, self.tolerance)
+        report = Report(
+            data, model, form, cells, maximum, self.standard_errors, method, item_uncertainty=self.item_uncertainty
+        )
+        return report.result(self.name, self.tolerance)
 
     def describe(self, responses: Responses | None = None, model: ItemModel | None = None) -> str:
         """Return what would be computed, in words."""
@@ -162,5 +184,13 @@ class MML:
             f"mml: marginal maximum likelihood of {what}, {self.latent} latent law; EM with parameter expansion and "
             f"Anderson acceleration to steps <= {self.tolerance:g}, at most {self.max_iterations} iterations; "
             f"trapezoid rule no coarser than the smallest posterior SD; standard errors {self.standard_errors} from "
-            f"the observed information; abilities {self.ability_method}"
+            f"the observed information; abilities {self.ability_method}, {self._errors_of_abilities(responses)}"
         )
+
+    def _errors_of_abilities(self, responses: Responses | None) -> str:
+        carried = "their errors with the items' carried in"
+        if self.item_uncertainty == "auto" and self.standard_errors != "none":
+            if responses is None:
+                return f"{carried} below {FEW_PERSONS} persons"
+            return carried if responses.n_persons < FEW_PERSONS else "their errors given the items"
+        return carried if self.item_uncertainty is True else "their errors given the items"

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.estimators.native.map_checks import overdispersion_warning, with_runaways
+from psychoeval.estimators.native.mml_abilities import FEW_PERSONS, ItemUncertainty, Scorer
 from psychoeval.estimators.native.mml_cells import Cells
+from psychoeval.estimators.native.mml_covariance import NO_MAXIMUM, ItemErrors, item_errors
 from psychoeval.estimators.native.mml_form import Form
-from psychoeval.estimators.native.mml_information import FULL_PARAMETERS, block_covariance, observed_information
 from psychoeval.estimators.native.mml_search import Maximum
 from psychoeval.estimators.native.modeled import Modeled
 from psychoeval.irt.curves import pearson_chi_squared, probability
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import UNSTABLE_SLOPE, Abilities, AbilityMethod, ItemParameters
 from psychoeval.irt.quadrature import Posterior
+from psychoeval.irt.score_equations import KnownItems
 from psychoeval.results.convergence import Convergence, ConvergenceStatus
 from psychoeval.results.data_checks import Slopes, disconnected_warning, factor_warning
 from psychoeval.results.fit_result import FitResult, LatentDistribution
@@ -35,11 +37,13 @@ STATUS: Final[dict[str, ConvergenceStatus]] = {
     "interrupted": "interrupted",
     "stood_still": "failed_check",
 }
-NO_MAXIMUM: Final = "The observed information is not positive definite where the search ended."
-BLOCKS_FAIL: Final = "Blocks by item do not hold for so few items or persons: take standard_errors='full'."
 NOT_ASKED: Final = "No standard errors were asked for."
+CARRIED: Final = "items' errors carried in, in the frame of these persons (their mean and SD)"
+GIVEN: Final = "items held fixed at their estimates"
+Errors = Literal["auto", "full", "blocks", "none"]
 #: Of a spline of an empirical law: fewer than one person in a million.
 NO_WEIGHT: Final = 1e-6
+MORE: Final = "allow more (max_iterations=), or hold"
 HOLD: Final = "Hold the items by priors (priors='hierarchical'), or fit a smaller model"
 #: Below so many persons a 3PL with free guessing is poorly determined: c runs to 0 or .4 (600 x 15, c = .25).
 FREE_GUESSING_MIN_PERSONS: Final = 1000
@@ -58,6 +62,8 @@ class Report:
     maximum : Maximum
     errors : {"auto", "full", "blocks", "none"}
     ability_method : str
+    item_uncertainty : {"auto", True, False}
+        Whether errors of abilities hold those of the items.
     """
 
     data: Modeled
@@ -65,8 +71,9 @@ class Report:
     form: Form
     cells: Cells
     maximum: Maximum
-    errors: str
+    errors: Errors
     ability_method: AbilityMethod
+    item_uncertainty: ItemUncertainty
 
     @cached_property
     def sign(self) -> float:
@@ -123,12 +130,11 @@ class Report:
         a, d, c = self._a, point[:, 1], self.form.asymptote(point)
         if self.model.name == "Rasch":
             a = np.ones_like(a)
-        covariance, joint, labels, because = self._covariance()
+        errors = self._errors
         sd_error = None
         blocks = None
-        if covariance is not None:
-            blocks = np.zeros((len(point), 3, 3))
-            blocks[:, : point.shape[1], : point.shape[1]] = covariance
+        if errors.blocks is not None:
+            blocks = errors.blocks.copy()
             if self.model.name == "Rasch":
                 sd_error = float(np.sqrt(blocks[0, 0, 0]))
                 blocks[:, 0, :] = blocks[:, :, 0] = 0.0
@@ -137,90 +143,54 @@ class Report:
         status = with_runaways(self.data.item_status, slopes, intercepts)
         items = ItemParameters(
             self.data.responses.item_ids, slopes, intercepts, fill(c), None if blocks is None else fill(blocks), status,
-            because, joint, labels,
+            errors.because, errors.joint, errors.labels,
         )  # fmt: skip
         return items, sd_error
 
-    def _covariance(self) -> tuple[FloatArray | None, FloatArray | None, tuple[tuple[str, str], ...], str]:
-        """Covariance blocks of (a, d, c), (J, p, p), the joint one where it was made, its labels, why there is none."""
+    @cached_property
+    def _errors(self) -> ItemErrors:
         if self.errors == "none":
-            return None, None, (), NOT_ASKED
-        point, form, counts = self.maximum.point, self.form, self.maximum.counts
-        j, p = point.shape
-        scale = np.ones((j, p))
-        scale[:, 0] = self.sign * form.slope_jacobian(point)
-        if p == 3:
-            c = form.asymptote(point)
-            scale[:, 2] = c * (1.0 - c)
-        whole = self.errors == "full" or (self.errors == "auto" and j * p <= FULL_PARAMETERS)
-        if not whole:
-            covariance = block_covariance(self.cells, form, point, counts, self.maximum.pinned)
-            if not (np.einsum("jpp->jp", covariance) > 0).all():
-                return None, None, (), BLOCKS_FAIL
-            return self._without_pinned(covariance * scale[:, :, None] * scale[:, None, :]), None, (), ""
-        information = observed_information(self.cells, form, point, counts)
-        expansion, names = self._free_parameters(scale)
-        free = expansion.T @ information @ expansion
-        try:
-            np.linalg.cholesky(free)
-        except np.linalg.LinAlgError:
-            return None, None, (), NO_MAXIMUM
-        joint = np.linalg.inv(free)
-        every = expansion @ joint @ expansion.T
-        index = np.arange(j * p).reshape(j, p)
-        blocks = every[index[:, :, None], index[:, None, :]]
-        own = scale[:, :, None] * scale[:, None, :]
-        by_label = np.einsum("pf,p->f", expansion, scale.ravel()) / expansion.sum(axis=0)
-        joint = joint * np.multiply.outer(by_label, by_label)
-        return self._without_pinned(blocks * own), joint, names, ""
-
-    def _without_pinned(self, blocks: FloatArray) -> FloatArray:
-        """Return covariance blocks with NaN where a parameter stopped at a bound: it has no error."""
-        pinned = self.maximum.pinned
-        return np.where(pinned[:, :, None] | pinned[:, None, :], np.nan, blocks)
-
-    def _free_parameters(self, scale: FloatArray) -> tuple[FloatArray, tuple[tuple[str, str], ...]]:
-        """Return the (J p, F) matrix that spreads free parameters over the items, and their labels."""
-        j, p = scale.shape
+            return ItemErrors(None, because=NOT_ASKED)
         ids = [i for i, kept in zip(self.data.responses.item_ids, self.data.items, strict=True) if kept]
-        terms = ("a", "d", "c")[:p]
-        if self.form.slopes == "free":
-            free = ~self.maximum.pinned.ravel()
-            every = [(i, t) for i in ids for t in terms]
-            return np.eye(j * p)[:, free], tuple(label for label, kept in zip(every, free, strict=True) if kept)
-        expansion = np.zeros((j * p, 1 + j))
-        expansion[::p, 0] = 1.0
-        expansion[np.arange(j) * p + 1, 1 + np.arange(j)] = 1.0
-        return expansion, (("", "a"), *((i, "d") for i in ids))
+        return item_errors(self.cells, self.form, self.maximum, self.sign, self.errors, ids)
+
+    @cached_property
+    def _carries_items(self) -> bool:
+        """Whether errors of abilities hold those of the items."""
+        asked = self.cells.n_persons < FEW_PERSONS if self.item_uncertainty == "auto" else self.item_uncertainty
+        return asked and self._errors.blocks is not None
 
     def _abilities(self) -> Abilities:
         counts, point = self.maximum.counts, self.maximum.point
-        status = self.data.person_status
-        if self.ability_method == "EAP":
-            estimate, error = self.sign * counts.mean, counts.sd
-        else:
-            from psychoeval.irt import scoring
-
-            score = {"MAP": scoring.map_, "ML": scoring.ml, "WLE": scoring.wle}[self.ability_method]
-            estimate, error = score(
-                self.cells.successes, self.cells.trials, self._a, point[:, 1], self.form.asymptote(point)
-            )
-            status = self.data.ability_status(estimate)
+        items = KnownItems(self._a, point[:, 1], self.form.asymptote(point))
+        is_normal = self.maximum.law.weights is None
+        scorer = Scorer(self.cells, items, counts, self.sign, self.ability_method, empirical=not is_normal)
+        estimate, error = scorer.scores()
+        if self._carries_items:
+            error = np.sqrt(error**2 + self._items_share(scorer, estimate))
         fill = self.data.fill_persons
         return Abilities(
             self.data.responses.person_ids, fill(self.unit * estimate), fill(self.unit * error),
-            method=self.ability_method, scale="logit", status=status,
+            method=self.ability_method, scale="logit", status=self.data.ability_status(estimate),
+            uncertainty="items sampled" if self._carries_items else "items fixed",
         )  # fmt: skip
 
-    def _statistics(self) -> dict[str, float]:
+    def _items_share(self, scorer: Scorer, estimate: FloatArray) -> FloatArray:
+        assert self._errors.blocks is not None
+        blocks = np.nan_to_num(self._errors.blocks)  # what stopped at a bound is taken as known
+        is_rasch = self.model.name == "Rasch"
+        if is_rasch:  # its unit is the logit, and the common slope the latent SD
+            blocks[:, 0, :] = blocks[:, :, 0] = 0.0
+        return scorer.items_share(estimate, blocks, unit_known=is_rasch)
+
+    def _statistics(self) -> dict[str, Any]:
         counts = self.maximum.counts
-        error, spread = (
-            float(np.mean(counts.sd**2)),
-            float(np.var(counts.mean, ddof=1)) if counts.mean.size > 1 else 0.0,
-        )
-        out = {
+        error = float(np.mean(counts.sd**2))
+        spread = float(np.var(counts.mean, ddof=1)) if counts.mean.size > 1 else 0.0
+        out: dict[str, Any] = {
             "empirical_reliability": spread / (spread + error),
             "marginal_reliability": 1.0 - error,
+            "standard_errors": f"abilities: {CARRIED if self._carries_items else GIVEN}",
         }
         if self.model.is_penalised:
             out["penalised_log_likelihood"] = self.maximum.objective
@@ -234,9 +204,8 @@ class Report:
         point, cells = self.maximum.point, self.cells
         total, observed = 0.0, 0
         for rows in cells.person_blocks():
-            p = probability(
-                self.sign * self.maximum.counts.mean[rows], self._a, point[:, 1], self.form.asymptote(point)
-            )
+            theta = self.sign * self.maximum.counts.mean[rows]
+            p = probability(theta, self._a, point[:, 1], self.form.asymptote(point))
             x, n = cells.floats(rows), cells.trials[rows].astype(np.float64)
             total += pearson_chi_squared(x, n, p)
             observed += int(np.count_nonzero(n))
@@ -286,14 +255,9 @@ class Report:
         ended, n = self.maximum.ended, len(self.maximum.path) - 1
         out = []
         if ended == "iteration_limit":
-            out.append(
-                f"EM stopped after {n} iterations, before it converged: "
-                + (
-                    "slopes had run to their bound. Hold the items by priors (priors='hierarchical')."
-                    if self.maximum.pinned[:, 0].any()
-                    else "allow more (max_iterations=), or hold the items by priors (priors='hierarchical')."
-                )
-            )
+            why = "slopes had run to their bound. Hold" if self.maximum.pinned[:, 0].any() else MORE
+            out.append(f"EM stopped after {n} iterations, before it converged: {why} the items by priors "
+                       "(priors='hierarchical').")  # fmt: skip
         if ended == "interrupted":
             out.append(f"Interrupted after {n} iterations: this is where the search stood, not a maximum.")
         if self.maximum.counts.nodes.capped:

@@ -1,0 +1,92 @@
+"""Scores of the persons of a marginal fit, and what the errors of its items add to theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychoeval.estimators.native.mml_cells import Cells
+from psychoeval.estimators.native.mml_law import Nodes
+from psychoeval.estimators.native.mml_steps import Expectation
+from psychoeval.irt import scoring
+from psychoeval.irt.parameters import AbilityMethod
+from psychoeval.irt.quadrature import Grid
+from psychoeval.irt.score_equations import KnownItems
+from psychoeval.irt.score_uncertainty import (
+    Gradients,
+    added_variance,
+    in_frame_of_persons,
+    mean_gradients,
+    root_gradients,
+)
+
+FloatArray = NDArray[np.float64]
+ItemUncertainty = Literal["auto"] | bool
+
+#: Below so many persons ``"auto"`` carries the items' errors into those of the abilities.
+FEW_PERSONS: Final = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scorer:
+    """Scores of the persons (N,) that took part, in the unit of the search: a latent SD of 1.
+
+    Parameters
+    ----------
+    cells : Cells
+    items : KnownItems
+        Already turned by `sign`.
+    counts : Expectation
+        Of the last E-step.
+    sign : float
+        -1 where the answer is turned round.
+    method : {"EAP", "MAP", "ML", "WLE"}
+    empirical : bool
+        Whether the latent law was estimated: its density is then that of the nodes.
+    """
+
+    cells: Cells
+    items: KnownItems
+    counts: Expectation
+    sign: float
+    method: AbilityMethod
+    empirical: bool
+
+    def scores(self) -> tuple[FloatArray, FloatArray]:
+        """Return estimates and their errors with the items held fixed, (N,) each."""
+        if self.method == "EAP":
+            return self.sign * self.counts.mean, self.counts.sd
+        score = {"MAP": scoring.map_, "ML": scoring.ml, "WLE": scoring.wle}[self.method]
+        return score(self.cells.successes, self.cells.trials, self.items.a, self.items.d, self.items.c)
+
+    def items_share(self, estimate: FloatArray, covariance: FloatArray, *, unit_known: bool) -> FloatArray:
+        """Return the variance that the items' errors add, (N,), in the frame of these persons.
+
+        Parameters
+        ----------
+        estimate : (N,) array
+        covariance : (J, 3, 3) array
+            Of (a, d, c) of each item. Correlations between items are left out: in this frame, what all items have in
+            common does not count, and the rest is small.
+        unit_known : bool
+            Whether only the persons' mean, and not their SD, is that of the frame.
+        """
+
+        def gradients() -> Gradients:
+            x, n = self.cells.successes, self.cells.trials
+            if self.method == "EAP":
+                law = _law(self.counts.nodes, self.sign) if self.empirical else None
+                return mean_gradients(x, n, self.items, law=law)
+            return root_gradients(x, n, estimate, self.items, precision=1.0 if self.method == "MAP" else 0.0)
+
+        own = in_frame_of_persons(estimate, gradients, unit_known=unit_known)
+        return added_variance(estimate.size, own, covariance)
+
+
+def _law(nodes: Nodes, sign: float) -> Grid:
+    log_weights = nodes.log_weights if sign > 0 else nodes.log_weights[::-1]
+    theta = nodes.theta if sign > 0 else -nodes.theta[::-1]
+    return Grid(theta, log_weights)
