@@ -16,15 +16,17 @@ from psychoeval.errors import StoredFileError
 from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal, Normal, Priors
 from psychoeval.irt.parameters import Abilities, ItemParameters
 from psychoeval.results.convergence import Convergence
+from psychoeval.results.draws import Draws
 from psychoeval.results.fit_result import FitResult, ItemStatistics, LatentDistribution
 from psychoeval.results.provenance import Provenance
+from psychoeval.results.sampling import Sampling
 
 #: The classes a file may hold; any other name in a file is refused.
 CLASSES: Final[dict[str, type]] = {
     c.__name__: c
     for c in (
         FitResult, ItemParameters, ItemStatistics, Abilities, LatentDistribution, Convergence, Provenance, ItemModel,
-        Priors, Normal, LogNormal, Beta, LogitNormal,
+        Priors, Normal, LogNormal, Beta, LogitNormal, Draws, Sampling,
     )
 }  # fmt: skip
 

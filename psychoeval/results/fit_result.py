@@ -15,7 +15,9 @@ from psychoeval.irt.intervals import correlation_interval, wald_interval, wilson
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities, ItemParameters, ItemStatus, readonly
 from psychoeval.results.convergence import Convergence
+from psychoeval.results.draws import Draws
 from psychoeval.results.provenance import Provenance
+from psychoeval.results.sampling import Sampling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,6 +123,10 @@ class FitResult:
         Persons with at least one response: the n of BIC.
     statistics : mapping
         Named whole-test statistics with their intervals and notes (alpha, overdispersion, ...): plain numbers and text.
+    sampling : Sampling, optional
+        Diagnostics of the chains of a sampler; by them its convergence is judged.
+    draws : Draws, optional
+        The draws themselves, on the scale on which they were sampled.
     """
 
     estimator: str
@@ -137,12 +143,16 @@ class FitResult:
     n_parameters: int | None = None
     n_persons: int | None = None
     statistics: Mapping[str, Any] | None = None
+    sampling: Sampling | None = None
+    draws: Draws | None = None
 
     def __repr__(self) -> str:
         likelihood = "" if self.log_likelihood is None else f", log-likelihood {self.log_likelihood:.3f}"
+        grade = "" if self.sampling is None else f", chains: {self.sampling.grade}"
+        more = "".join(f", {name}" for name in ("sampling", "draws") if getattr(self, name) is not None)
         return (
-            f"<FitResult {self.label}: {self.convergence.status}{likelihood}; see item_table(), ability_table(), "
-            "convergence, provenance>"
+            f"<FitResult {self.label}: {self.convergence.status}{likelihood}{grade}; see item_table(), "
+            f"ability_table(), convergence, provenance{more}>"
         )
 
     @property

@@ -19,11 +19,15 @@ from psychoeval.results.fit_result import FitResult
 
 FORMAT: Final = "psychoeval-fit"
 #: Raised with every change of the fields of what is stored; `load_fit` reads all up to this one.
-VERSION: Final = 1
+VERSION: Final = 2
+#: Version -> fields of a fit that its files lack, because no fit had them.
+_ADDED_SINCE: Final = {1: ("sampling", "draws")}
 
 _HEADER: Final = "fit.json"
 #: The archive's clock: equal results make equal files.
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+#: Bytes from which speed counts: compression, at 30 MB/s, makes draws of real numbers 4 % smaller, and is left out.
+_LARGE: Final = 2**20
 
 
 def save_fit(fit: FitResult, path: str | Path) -> Path:
@@ -69,12 +73,14 @@ def _write(file: Any, header: bytes, arrays: list[NDArray[Any]]) -> None:
         for k, array in enumerate(arrays):
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, np.asanyarray(array), allow_pickle=False)
-            archive.writestr(_entry(f"arrays/{k}.npy"), buffer.getvalue())
+            large = array.nbytes >= _LARGE
+            entry = _entry(f"arrays/{k}.npy", plain=large and array.dtype.kind == "f")
+            archive.writestr(entry, buffer.getbuffer(), compresslevel=1 if large else None)
 
 
-def _entry(name: str) -> zipfile.ZipInfo:
+def _entry(name: str, *, plain: bool = False) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _EPOCH)
-    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.compress_type = zipfile.ZIP_STORED if plain else zipfile.ZIP_DEFLATED
     return entry
 
 
@@ -130,4 +136,7 @@ def _header(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
         )
     if unknown := set(content) ^ {"format", "version", "fit"}:
         raise ValueError(f"unknown or missing: {', '.join(sorted(unknown))}")
+    for since in range(version, VERSION):
+        for name in _ADDED_SINCE[since]:
+            content["fit"]["fields"][name] = None
     return content

@@ -156,7 +156,7 @@ def _zip(path: Path, header: Any, name: str = "fit.json") -> Path:
     return path
 
 
-def _stored(fit: Any, version: Any = 1, form: str = "psychoeval-fit") -> dict[str, Any]:
+def _stored(fit: Any, version: Any = 2, form: str = "psychoeval-fit") -> dict[str, Any]:
     return {"format": form, "version": version, "fit": fit}
 
 
@@ -167,7 +167,7 @@ def _stored(fit: Any, version: Any = 1, form: str = "psychoeval-fit") -> dict[st
         (b"\xff\xfe", "damaged"),
         ([1], "is no stored fit"),
         (_stored(None, form="other"), "is no stored fit"),
-        (_stored(None, version=99), r"version 99; this psychoeval reads up to 1\. Update"),
+        (_stored(None, version=99), r"version 99; this psychoeval reads up to 2\. Update"),
         (_stored(None, version="1"), "version 1"),
         (_stored(3), "holds a int and no fit"),
         (_stored({"$": "class", "name": "Popen", "fields": {"args": "ls"}}), "damaged"),
