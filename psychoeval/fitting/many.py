@@ -205,8 +205,8 @@ def _run_all(
 
 
 def _end(pool: ThreadPoolExecutor) -> None:
-    """End the fits that run: R at once, native ones when they are done."""
-    from psychoeval.rbridge.bridge_rscript import allow_children, stop_children
+    """End the fits that run: those in child processes at once, native ones when they are done."""
+    from psychoeval.children import allow_children, stop_children
 
     stop_children()
     pool.shutdown(wait=True, cancel_futures=True)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
-import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +14,7 @@ from typing import Any, ClassVar, Final, Literal
 import numpy as np
 
 from psychoeval.availability import R_FLAGS, R_UNWANTED, require
+from psychoeval.children import ended_by, refuse_if_stopping, running
 from psychoeval.errors import EngineFailedError, FitTimeoutError
 from psychoeval.rbridge.protocol import Job, Reply, integers, plain_job, refuse_sentinel
 from psychoeval.resources import resource
@@ -25,19 +23,6 @@ from psychoeval.resources import resource
 TAIL_CHARACTERS: Final = 2000
 #: Between two looks at what R has printed.
 LISTEN_SECONDS: Final = 0.2
-
-# Linux ends the child with the thread that started it, however that ends (PR_SET_PDEATHSIG is 1). It is set in a
-# small program that then becomes R, since code between fork and exec is not safe beside other threads.
-_DIE_WITH_PARENT: Final = (
-    "import ctypes, os, signal, sys\n"
-    "ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)\n"
-    "if os.getppid() != int(sys.argv[1]): sys.exit(1)\n"
-    "os.execv(sys.argv[2], sys.argv[2:])\n"
-)
-
-_running: set[subprocess.Popen[bytes]] = set()
-_lock = threading.Lock()
-_stopping = False  # under the lock
 
 
 class RscriptBridge:
@@ -61,8 +46,7 @@ class RscriptBridge:
     def call(self, script: Path, function: str, job: Mapping[str, Any], *, timeout: float | None = None) -> Reply:
         """Call an R function; see `psychoeval.rbridge.protocol.RBridge.call`."""
         plain = plain_job(job)
-        with _lock:
-            _refuse_if_stopping()
+        refuse_if_stopping("R")
         state = require("r")
         with _folder() as folder:
             job_file, reply_file = folder / "job.rds", folder / "reply.rds"
@@ -77,30 +61,6 @@ class RscriptBridge:
             reply = _read(reply_file)
         refuse_sentinel(reply)
         return reply
-
-
-def stop_children() -> None:
-    """Kill every R that is running for a fit, and let none start before `allow_children` is called.
-
-    The fits concerned end with an EngineFailedError, in whatever threads they are.
-    """
-    global _stopping
-    with _lock:
-        _stopping = True
-        for process in _running:
-            _kill(process)
-
-
-def allow_children() -> None:
-    """Let R start again after `stop_children`."""
-    global _stopping
-    with _lock:
-        _stopping = False
-
-
-def _refuse_if_stopping() -> None:
-    if _stopping:
-        raise EngineFailedError("R was not started, because the fits are being stopped.", "Fit again.")
 
 
 @contextlib.contextmanager
@@ -132,22 +92,14 @@ def _run(
     environment |= {"TMPDIR": str(folder), "LANGUAGE": "en"}
     if libraries:
         environment["R_LIBS"] = libraries
-    if sys.platform == "linux" and sys.executable:
-        command = [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), *command]
-    process = _start(command, folder, environment)
-    try:
-        return process.wait(timeout) if listen is None else _wait(process, folder / "console", timeout, listen)
-    except subprocess.TimeoutExpired:
-        raise FitTimeoutError(
-            f"R did not finish within {timeout:g} s and was stopped.",
-            "Allow more time (timeout=), or fit fewer items or a simpler model.",
-        ) from None
-    finally:
-        with _lock:
-            _running.discard(process)
-        # Also after a normal end: R may have left children of its own.
-        _kill(process)
-        process.wait()
+    with running(command, folder / "console", folder, environment, "R") as process:
+        try:
+            return process.wait(timeout) if listen is None else _wait(process, folder / "console", timeout, listen)
+        except subprocess.TimeoutExpired:
+            raise FitTimeoutError(
+                f"R did not finish within {timeout:g} s and was stopped.",
+                "Allow more time (timeout=), or fit fewer items or a simpler model.",
+            ) from None
 
 
 def _wait(process: subprocess.Popen[bytes], console: Path, timeout: float | None, listen: Callable[[str], None]) -> int:
@@ -170,45 +122,11 @@ def _wait(process: subprocess.Popen[bytes], console: Path, timeout: float | None
                 process.wait(left)
 
 
-def _start(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    with _writing(str(folder)):
-        console = (folder / "console").open("wb")
-    with console, _lock:
-        _refuse_if_stopping()
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=console,
-                stderr=console,
-                cwd=folder,
-                env=environment,
-                start_new_session=True,
-            )
-        except OSError as error:
-            problem = f"R cannot be started: {error.strerror or error} ({command[0]})."
-            raise EngineFailedError(problem, "Check with: psychoeval doctor") from error
-        _running.add(process)
-    return process
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        process.kill()
-
-
 def _failure(status: int, console: str) -> tuple[str, str]:
     said = f" R's last words:\n{console}" if console else " R said nothing."
     if status >= 0:
         return f"R ended with exit status {status} and without an answer.{said}", "Check with: psychoeval doctor"
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        name = f"signal {-status}"
-    because = " This is what a system does that runs out of memory." if -status == signal.SIGKILL else ""
-    return f"R was killed by {name} before it answered.{because}{said}", "Fit fewer items, or fewer fits at a time."
+    return f"R gave no answer: it {ended_by(status)}.{said}", "Fit fewer items, or fewer fits at a time."
 
 
 def _tail(path: Path) -> str:

@@ -24,9 +24,11 @@ ROWS = {
     "estimators": 3,
     "estimators.base": 3,
     "availability": 3,
+    "children": 3,
     "rbridge": 3,
     "estimators.native": 4,
     "estimators.mirt": 4,
+    "estimators.stan": 4,
     "registry": 5,
     "fitting": 5,
     "agreement": 6,
@@ -41,7 +43,9 @@ ROWS = {
 #: Foreign modules that have one home; all other modules reach them through it.
 HOMES = {
     "rpy2": ("rbridge.bridge_rpy2",),
-    "subprocess": ("rbridge.bridge_rscript", "availability"),
+    "subprocess": ("children", "availability", "rbridge.bridge_rscript"),
+    "stanli": ("estimators.stan.stanli_child",),
+    "cmdstanpy": ("estimators.stan.backend_cmdstan", "estimators.stan.cmdstan_child"),
     "multiprocessing": (),
     "pty": (),
     "matplotlib": ("plots",),

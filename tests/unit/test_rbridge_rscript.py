@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from psychoeval.availability import EngineState
+from psychoeval.children import allow_children, stop_children
 from psychoeval.errors import EngineFailedError, FitTimeoutError
 from psychoeval.rbridge import bridge_rscript
-from psychoeval.rbridge.bridge_rscript import RscriptBridge, allow_children, stop_children
+from psychoeval.rbridge.bridge_rscript import RscriptBridge
 
 
 @pytest.fixture

@@ -1,0 +1,151 @@
+"""Child processes that do not outlive the call that started them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from psychoeval.errors import EngineFailedError
+
+# Linux ends the child with the thread that started it, however that ends (PR_SET_PDEATHSIG is 1). It is set in a
+# small program that then becomes the one that is meant, since code between fork and exec is not safe beside other
+# threads.
+_DIE_WITH_PARENT: Final = (
+    "import ctypes, os, signal, sys\n"
+    "ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)\n"
+    "if os.getppid() != int(sys.argv[1]): sys.exit(1)\n"
+    "os.execv(sys.argv[2], sys.argv[2:])\n"
+)
+
+_running: set[subprocess.Popen[bytes]] = set()
+_lock = threading.Lock()
+_stopping = False  # under the lock
+
+
+@contextlib.contextmanager
+def running(
+    command: Sequence[str], console: Path, folder: Path, environment: Mapping[str, str], what: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a child, and end it with all of its own children however the block ends.
+
+    The child leads a process group of its own, so that Ctrl-C in a terminal reaches only its parent. It is killed at
+    the end of the block, by `stop_children`, and on Linux when Python itself is killed.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The program's absolute path and its arguments.
+    console : Path
+        File for all that the child prints.
+    folder : Path
+        Where it runs.
+    environment : mapping
+        All of its environment variables.
+    what : str
+        The engine's name in messages.
+
+    Raises
+    ------
+    EngineFailedError
+        If it cannot be started, `console` cannot be written, or `stop_children` was called.
+    """
+    process = _start(command, console, folder, environment, what)
+    try:
+        yield process
+    finally:
+        with _lock:
+            _running.discard(process)
+        # Also after a normal end: it may have left children of its own.
+        _kill(process)
+        process.wait()
+
+
+def stop_children() -> None:
+    """Kill every child that is running for a fit, and let none start before `allow_children` is called.
+
+    The fits concerned end with an EngineFailedError, in whatever threads they are.
+    """
+    global _stopping
+    with _lock:
+        _stopping = True
+        for process in _running:
+            _kill(process)
+
+
+def allow_children() -> None:
+    """Let children start again after `stop_children`."""
+    global _stopping
+    with _lock:
+        _stopping = False
+
+
+def refuse_if_stopping(what: str) -> None:
+    """Raise EngineFailedError between `stop_children` and `allow_children`."""
+    with _lock:
+        _refuse_if_stopping(what)
+
+
+def ended_by(status: int) -> str:
+    """Return how a child ended, as in ``"ended with exit status 3"`` or ``"was killed by SIGSEGV"``.
+
+    Examples
+    --------
+    >>> ended_by(3), ended_by(-11)
+    ('ended with exit status 3', 'was killed by SIGSEGV')
+    """
+    if status >= 0:
+        return f"ended with exit status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    because = ", which is what a system does that runs out of memory" if -status == signal.SIGKILL else ""
+    return f"was killed by {name}{because}"
+
+
+def _refuse_if_stopping(what: str) -> None:
+    if _stopping:
+        raise EngineFailedError(f"{what} was not started, because the fits are being stopped.", "Fit again.")
+
+
+def _start(
+    command: Sequence[str], console: Path, folder: Path, environment: Mapping[str, str], what: str
+) -> subprocess.Popen[bytes]:
+    if sys.platform == "linux" and sys.executable:
+        command = [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), *command]
+    try:
+        output = console.open("wb")
+    except OSError as error:
+        problem = f"{console} cannot be written: {error.strerror or error}."
+        raise EngineFailedError(problem, "Make room there, or choose another folder.") from error
+    with output, _lock:
+        _refuse_if_stopping(what)
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            problem = f"{what} cannot be started: {error.strerror or error} ({command[0]})."
+            raise EngineFailedError(problem, "Check with: psychoeval doctor") from error
+        _running.add(process)
+    return process
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        process.kill()
