@@ -40,7 +40,7 @@ LAST_LINES: Final = 6
 #: What decides which R, libraries and packages are found; a change makes the probes run again.
 _ENVIRONMENT = (
     "PATH", "HOME", "R_HOME", "R_LIBS", "R_LIBS_USER", "R_LIBS_SITE", "R_ENVIRON", "R_ENVIRON_USER",
-    "RPY2_CFFI_MODE", "LD_LIBRARY_PATH", "TMPDIR",
+    "RPY2_CFFI_MODE", "LD_LIBRARY_PATH", "TMPDIR", "CMDSTAN",
 )  # fmt: skip
 
 #: Where R packages lie on machines whose R looks elsewhere, as after an upgrade of R.
@@ -79,10 +79,10 @@ class EngineState:
 
 
 def probe(engine: str) -> EngineState:
-    """Return the state of an engine: numpy, r, mirt, rpy2, lme4, psych, erm, brms (R), stanli, pystan,
-    arviz, report or parquet.
+    """Return the state of an engine.
 
-    The first call for R costs the start of one child process (about .3 s), that for rpy2 another; later ones nothing.
+    They are numpy, r, mirt, rpy2, lme4, psych, erm, brms, stanli, cmdstan, pystan, arviz, report and parquet. The first
+    call for R costs the start of one child process (about .3 s), that for rpy2 another; later ones nothing.
 
     Raises
     ------
@@ -341,6 +341,49 @@ def _rpy2() -> EngineState:
     return EngineState("rpy2", False, problem, remedy, versions, r.paths)
 
 
+def _cmdstan() -> EngineState:
+    """Look where cmdstanpy looks, which needs neither it nor the network."""
+    python = _python_packages("cmdstan", ("cmdstanpy",))
+    folder, problem = _find_cmdstan()
+    if python.available and not problem:
+        versions = {**python.versions, "cmdstan": _cmdstan_version(folder)}
+        return EngineState("cmdstan", True, versions=versions, paths={"cmdstan": str(folder)})
+    remedy = (
+        f"Run `{sys.executable} -m cmdstanpy.install_cmdstan` (it needs the network and a C++ compiler), or "
+        "`conda install -c conda-forge cmdstan`, or point to one that is there: export CMDSTAN=<its folder>."
+    )
+    said = [text for text in (python.problem, problem) if text]
+    remedies = ([] if python.available else [python.remedy]) + ([remedy] if problem else [])
+    return EngineState("cmdstan", False, " ".join(said), " ".join(remedies), python.versions)
+
+
+def _find_cmdstan() -> tuple[Path, str]:
+    """Return the folder of CmdStan, or what is wrong."""
+    named = os.environ.get("CMDSTAN")
+    home = Path("~/.cmdstan").expanduser()
+    found = [p for p in home.glob("cmdstan-*") if p.is_dir()]
+    if not named and not found:
+        return home, f"There is no CmdStan: CMDSTAN is not set, and {home} holds none."
+    # Of several the newest, a release after its candidates, as cmdstanpy has it.
+    folder = Path(named) if named else max(found, key=lambda p: (_numbers(p.name.split("-")[1]), "-rc" not in p.name))
+    where = f"CMDSTAN is set to {folder}, which" if named else f"The CmdStan in {folder}"
+    if not folder.is_dir():
+        return folder, f"{where} is not a folder."
+    if not (folder / "makefile").is_file():
+        return folder, f"{where} holds no CmdStan (no makefile)."
+    if not any((folder / "bin" / name).is_file() for name in ("stanc", "stanc.exe")):
+        return folder, f"{where} is not built (no bin/stanc): run `make build` there."
+    return folder, ""
+
+
+def _cmdstan_version(folder: Path) -> str:
+    for line in (folder / "makefile").read_text(encoding="utf-8", errors="replace").splitlines():
+        name, _, version = line.partition(":=")
+        if name.strip() == "CMDSTAN_VERSION":
+            return version.strip()
+    return "of unknown version"
+
+
 _PROBES: dict[str, Callable[[], EngineState]] = {
     "numpy": partial(_python_packages, "numpy", ("psychoeval", "numpy", "scipy", "pandas")),
     "r": lambda: _ask_r(_environment())[0],
@@ -351,6 +394,7 @@ _PROBES: dict[str, Callable[[], EngineState]] = {
     "erm": partial(_r_package, "eRm"),
     "brms": partial(_r_package, "brms", "r-cran-brms"),
     "stanli": partial(_python_packages, "stanli", ("stanli",)),
+    "cmdstan": _cmdstan,
     "pystan": partial(_python_packages, "pystan", ("pystan",)),
     "arviz": partial(_python_packages, "arviz", ("arviz", "arviz-stats")),
     "report": partial(_python_packages, "report", ("matplotlib", "jinja2")),

@@ -23,6 +23,7 @@ psychoeval:least|4.1
 psychoeval:package|mirt|1.48|{mirt}|4.2.2|{path}|{fault}
 psychoeval:package|lme4|1.1-31|1.1-31|4.2.2|/lib/two/lme4|{nothing}
 psychoeval:package|psych|2.2.9||||
+psychoeval:package|brms|2.18||||
 psychoeval:package|eRm|1.0-10|1.0-10|4.2.2|/lib/two/eRm|{nothing}
 psychoeval:end
 """.replace("|", "\t")
@@ -376,3 +377,65 @@ def test_a_checkout_path_with_a_space(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(availability, "resource", lambda _, name: folder / name)
     monkeypatch.setenv("R_LIBS", str(tmp_path))
     assert probe("r").available
+
+
+class CmdStans:
+    """Folders that look like CmdStans, in a home of their own."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    def made(self, name: str, version: str, built: bool = True) -> Path:
+        folder = self.home / ".cmdstan" / name
+        (folder / "bin").mkdir(parents=True)
+        (folder / "makefile").write_text(f"# CmdStan\nCMDSTAN_VERSION := {version}\n")
+        if built:
+            (folder / "bin" / "stanc").touch()
+        return folder
+
+
+@pytest.fixture
+def cmdstans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CmdStans:
+    monkeypatch.delenv("CMDSTAN", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "a home"))
+    monkeypatch.setattr(availability, "_version", lambda name: {"cmdstanpy": "1.3.2"}.get(name, ""))
+    return CmdStans(tmp_path / "a home")
+
+
+def test_the_newest_cmdstan_of_the_default_folder(cmdstans: CmdStans) -> None:
+    cmdstans.made("cmdstan-2.9.0", "2.9.0")
+    cmdstans.made("cmdstan-2.36.0-rc1", "2.36.0-rc1")
+    newest = cmdstans.made("cmdstan-2.36.0", "2.36.0")
+    state = require("cmdstan")
+    assert state.paths["cmdstan"] == str(newest)
+    assert state.versions == {"cmdstanpy": "1.3.2", "cmdstan": "2.36.0"}
+
+
+def test_the_cmdstan_that_is_named_goes_first(cmdstans: CmdStans, monkeypatch: pytest.MonkeyPatch) -> None:
+    cmdstans.made("cmdstan-2.36.0", "2.36.0")
+    other = cmdstans.made("other", "2.35.0")
+    monkeypatch.setenv("CMDSTAN", str(other))
+    assert require("cmdstan").versions["cmdstan"] == "2.35.0"
+
+
+def test_a_wrong_cmdstan_is_named(cmdstans: CmdStans, monkeypatch: pytest.MonkeyPatch) -> None:
+    unbuilt = cmdstans.made("unbuilt", "2.36.0", built=False)
+    for path, problem in (
+        (unbuilt / "nowhere", "is not a folder"),
+        (cmdstans.home, "holds no CmdStan (no makefile)"),
+        (unbuilt, "is not built (no bin/stanc)"),
+    ):
+        monkeypatch.setenv("CMDSTAN", str(path))
+        state = probe("cmdstan")
+        assert not state.available
+        assert state.problem.startswith(f"CMDSTAN is set to {path}, which {problem}")
+
+
+def test_cmdstanpy_and_cmdstan_are_two_things(cmdstans: CmdStans, monkeypatch: pytest.MonkeyPatch) -> None:
+    neither = probe("cmdstan").problem
+    assert "There is no CmdStan: CMDSTAN is not set" in neither
+    cmdstans.made("cmdstan-2.36.0", "2.36.0")
+    monkeypatch.setattr(availability, "_version", lambda name: "")
+    state = {s.engine: s for s in doctor()}["cmdstan"]
+    assert state.problem == f"cmdstanpy is not installed in {sys.prefix}."
+    assert state.remedy.endswith("-m pip install cmdstanpy.")

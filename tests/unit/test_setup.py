@@ -242,3 +242,11 @@ def test_a_failing_step_shows_the_end_of_what_it_said_and_logs_all(
     assert "    100\n" not in said
     assert "\n100\n" in (tmp_path / "log").read_text()
     assert "[status 3," in (tmp_path / "log").read_text()
+
+
+def test_a_missing_cmdstan_is_not_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CMDSTAN", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(environment, "PYTHON", Path(sys.executable))
+    assert "cmdstan" not in environment.engines()
+    assert "stanli" in environment.engines()

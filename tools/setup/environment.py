@@ -15,6 +15,8 @@ from tools.setup.steps import ROOT, VENV, SetupError, run_or_show
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "setup.stamp"
 EXTRAS = "report,parquet,bayes,pystan,dev"
+#: What set-up does not bring, and so does not miss.
+NOT_BROUGHT = ("cmdstan",)
 
 _DOCTOR = """
 import dataclasses, json
@@ -54,11 +56,12 @@ def install_rpy2(r_version: str) -> None:
 
 
 def engines() -> dict[str, EngineState]:
-    """Return the states of all engines as .venv sees them."""
+    """Return the states of all engines as .venv sees them, without those not there that it does not bring."""
     done = subprocess.run([PYTHON, "-c", _DOCTOR], capture_output=True, text=True, cwd=ROOT)
     if done.returncode:
         raise SetupError(f"psychoeval does not run in .venv. Remove .venv and try again.\n{done.stderr}")
-    return {state["engine"]: EngineState(**state) for state in json.loads(done.stdout)}
+    states = [EngineState(**state) for state in json.loads(done.stdout)]
+    return {state.engine: state for state in states if state.available or state.engine not in NOT_BROUGHT}
 
 
 def _make_venv() -> None:
