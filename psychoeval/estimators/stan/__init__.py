@@ -1,0 +1,1 @@
+"""Stan's HMC: one set of programs, two back ends (stanli, CmdStan)."""
