@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from psychoeval.errors import NotComparableError
 from psychoeval.results.draws import Draws
@@ -109,18 +110,41 @@ def loo(given: FitResult | Draws) -> Loo:
             "There are no draws of the log-likelihood of each person.", "Sample with log_likelihood=True."
         )
     values = _checked(draws)
-    stats = array_stats()
     fixed = np.ptp(values, axis=(1, 2)) == 0  # such as a person without responses: nothing to smooth
     elpd, k, p = values[:, 0, 0].copy(), np.full(len(values), -np.inf), np.zeros(len(values))
     moving = np.flatnonzero(~fixed)
     if moving.size:
-        part = values[moving]
-        # Of the likelihood itself, whose mean is estimated; taken from its largest value so that it does not underflow.
-        relative = stats.ess(np.exp(part - part.max(axis=(1, 2), keepdims=True)), method="mean", relative=True)
-        found = stats.loo(part, r_eff=min(1.0, float(np.mean(relative))))
-        elpd[moving], k[moving], p[moving] = found
+        elpd[moving], k[moving], p[moving] = _smoothed(values[moving], _relative_ess(values[moving]))
     limit = min(1 - 1 / np.log10(values[0].size), PARETO_K_HIGHEST)
     return Loo(draws.person_ids, elpd, p, k, float(limit), _warnings(draws, k, limit))
+
+
+def _relative_ess(values: FloatArray) -> float:
+    """Return the mean over persons of the ESS of their likelihood, over the number of draws and at most 1."""
+    # Over its largest value the likelihood does not underflow.
+    likelihood = np.exp(values - values.max(axis=(1, 2), keepdims=True))
+    return min(1.0, float(np.mean(array_stats().ess(likelihood, method="mean", relative=True))))
+
+
+def _smoothed(values: FloatArray, relative_ess: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return elpd, Pareto k and effective parameters of each person, (N,) each, from (N, C, S) log-likelihoods."""
+    try:
+        with np.errstate(divide="raise", invalid="raise"):
+            elpd, k, p = array_stats().loo(values, r_eff=relative_ess)
+    except FloatingPointError:
+        # A few draws of a person have all the weight, and the tail fitted to the others' zeros can look harmless.
+        if len(values) > 1:
+            alone = [_smoothed(values[i : i + 1], relative_ess) for i in range(len(values))]
+            elpd, k, p = (np.concatenate(parts) for parts in zip(*alone, strict=True))
+            return elpd, k, p
+        elpd = np.log(values[0].size) - logsumexp(-values, axis=(1, 2))
+        return elpd, np.array([np.inf]), logsumexp(values, axis=(1, 2)) - np.log(values[0].size) - elpd
+    except ValueError as error:
+        raise NotComparableError(
+            f"A log-likelihood has the same value in many draws, as where a chain stands still ({error}).",
+            "Look at the diagnostics of the chains (draws.diagnose()).",
+        ) from error
+    return elpd, np.where(np.isnan(k), np.inf, k), p
 
 
 def _checked(draws: Draws) -> FloatArray:

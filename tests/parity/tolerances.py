@@ -77,3 +77,8 @@ KNOWN_ITEMS_SCORES: Final = 2e-5
 KNOWN_ITEMS_ERRORS: Final = 1e-3
 #: ML under the 3PL where the likelihood is flat, so that its optimizer stops early: 7.5e-5 measured.
 KNOWN_ITEMS_FLAT: Final = 5e-4
+
+#: R-hat, ESS and Monte Carlo errors of stored draws against R's posterior 1.4, relative: 4e-15 measured.
+SAMPLING: Final = 1e-10
+#: Leave-one-out against R's loo 2.5, relative: the same fit of a tail by the same formulas, 1e-13 measured.
+LOO: Final = 1e-10

@@ -213,6 +213,25 @@ def test_fields_unknown_or_missing_are_refused(tmp_path: Path, change: str) -> N
         load_fit(path)
 
 
+def test_a_file_from_before_there_were_draws_is_read(tmp_path: Path) -> None:
+    path = save_fit(everything(), tmp_path / "f")
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(content["fit.json"])
+    for name in ("sampling", "draws"):
+        assert header["fit"]["fields"].pop(name) is None
+    for version, read in ((1, True), (2, False)):
+        header["version"] = version
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in (content | {"fit.json": json.dumps(header).encode()}).items():
+                archive.writestr(name, data)
+        if read:
+            assert_same(load_fit(path), everything())
+        else:
+            with pytest.raises(StoredFileError, match="FitResult lacks the fields: draws, sampling"):
+                load_fit(path)
+
+
 def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "f"
     np.save(tmp_path / "o.npy", np.array([print], dtype=object), allow_pickle=True)
