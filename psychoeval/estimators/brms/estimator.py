@@ -1,0 +1,138 @@
+"""R's brms as an estimator: Brms."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from psychoeval.availability import require
+from psychoeval.errors import EngineWarning, FitTimeoutError, SettingsError
+from psychoeval.estimators.brms.contract import JobSettings, check_reply, make_job
+from psychoeval.estimators.brms.design import make_design
+from psychoeval.estimators.brms.progress import Progress
+from psychoeval.estimators.brms.result import make_result
+from psychoeval.estimators.brms.script import call_text, r_script
+from psychoeval.estimators.brms.settings import (
+    cache_folder,
+    check_engine_options,
+    check_number,
+    check_seed,
+    check_whole,
+)
+from psychoeval.estimators.brms.syntax import check_model, make_program
+from psychoeval.irt.models import ItemModel
+from psychoeval.rbridge.bridge_rscript import RscriptBridge
+from psychoeval.rbridge.protocol import Reply
+from psychoeval.resources import resource
+from psychoeval.responses.matrix import Responses
+from psychoeval.results.fit_result import FitResult
+
+#: Below this, halves of chains have no variance to compare.
+MIN_SAMPLES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brms:
+    """The posterior, sampled by R's brms and Stan: slow, and the published reference.
+
+    Parameters
+    ----------
+    chains : int
+    warmup, samples : int
+        Iterations of each chain before and after its adaptation ends; only the later ones are kept.
+    seed : int, optional
+        With the number of a chain it fixes the chain's draws, whatever `n_jobs`. None draws one; it is in the
+        provenance.
+    adapt_delta : float
+        Acceptance rate that the step size aims at, between 0 and 1: nearer to 1 for fewer divergences, slower.
+    max_treedepth : int
+        Doublings of a trajectory.
+    timeout : float, optional
+        Seconds for the whole job, R's start and the building of the program (about 40) included.
+    n_jobs : int
+        Chains at a time.
+    progress : bool
+        Whether to say on stderr how far each chain is.
+    engine_options : mapping
+        rstan's own ``init`` (``"random"`` or ``"0"``), ``init_r`` and ``control``.
+
+    Raises
+    ------
+    SettingsError
+        For a value that cannot be taken.
+
+    Notes
+    -----
+    Rasch, 1PL, 2PL and 3PL as non-linear multilevel formulas (Bürkner 2021, doi:10.18637/jss.v100.i05); persons are
+    N(0, 1), in the Rasch model N(0, sigma), items follow the priors of the model. Missing cells are left out; counts
+    are binomial. Items and persons without any response come back in place with their status; constant items are held
+    by their priors. R always runs in a child process. A program that was built is kept in the user's cache
+    (`psychoeval.estimators.brms.settings.cache_folder`), under a name made of its text and the versions it depends on.
+    Estimates are posterior means; `FitResult.draws` holds the draws, `FitResult.sampling` their diagnosis.
+    """
+
+    name: ClassVar[str] = "brms"
+    chains: int = 4
+    warmup: int = 1000
+    samples: int = 1000
+    seed: int | None = 1
+    adapt_delta: float = 0.8
+    max_treedepth: int = 10
+    timeout: float | None = None
+    n_jobs: int = 1
+    progress: bool = False
+    engine_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_whole(chains=self.chains, warmup=self.warmup, max_treedepth=self.max_treedepth, n_jobs=self.n_jobs)
+        check_whole(MIN_SAMPLES, samples=self.samples)
+        check_seed(self.seed)
+        check_number("adapt_delta", self.adapt_delta, 0.0, 1.0)
+        if self.timeout is not None:
+            check_number("timeout", self.timeout, 0.0, float("inf"))
+        if not isinstance(self.progress, bool):
+            raise SettingsError(f"progress is {self.progress!r}.", "Give True or False.")
+        check_engine_options(self.engine_options)
+
+    def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
+        """Fit `model` to `responses`; see `psychoeval.estimators.base.Estimator.fit`."""
+        checked, priors = check_model(model, self.name)
+        design = make_design(responses)
+        program = make_program(checked, priors, trials=not responses.is_binary)
+        seed = int(np.random.default_rng().integers(2**31)) if self.seed is None else self.seed
+        settings = self._settings(seed)
+        require("brms")
+        reply = self._call(make_job(design, program, settings, cache_folder()))
+        check_reply(reply)
+        if reply.get("warnings"):
+            warnings.warn(f"brms warned: {' '.join(reply['warnings'])}", EngineWarning, stacklevel=2)
+        return make_result(self.name, settings, design, checked, program, reply, call_text(program, settings))
+
+    def describe(self, responses: Responses | None = None, model: ItemModel | None = None) -> str:
+        """Return the R script that repeats the fit: formula, densities, data; without responses, the settings."""
+        if responses is None or model is None:
+            return repr(self)
+        checked, priors = check_model(model, self.name)
+        program = make_program(checked, priors, trials=not responses.is_binary)
+        return r_script(make_design(responses), checked, program, self._settings(self.seed))
+
+    def _settings(self, seed: int | None) -> JobSettings:
+        shared = {f.name for f in dataclasses.fields(JobSettings)} & {f.name for f in dataclasses.fields(self)}
+        values = {name: getattr(self, name) for name in shared - {"seed"}}
+        return JobSettings(**values, seed=seed, options=self.engine_options)
+
+    def _call(self, job: Mapping[str, Any]) -> Reply:
+        progress = Progress(self.name, show=self.progress)
+        bridge = RscriptBridge(listen=progress)
+        try:
+            return bridge.call(resource("r_scripts", "brms_job.R"), "run_brms_job", job, timeout=self.timeout)
+        except FitTimeoutError as error:
+            raise FitTimeoutError(
+                f"brms did not finish within {self.timeout:g} s and was stopped while {progress.text}.",
+                "Allow more time (timeout=), fewer iterations (warmup=, samples=), or fewer items and persons.",
+            ) from error
