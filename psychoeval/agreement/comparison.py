@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from psychoeval.agreement.alignment import standardised
 from psychoeval.agreement.export import pair_content, parameter_rows, plain_number
+from psychoeval.agreement.own_likelihood import cached_likelihoods
 from psychoeval.agreement.pair import PairComparison, compare_pair
 from psychoeval.agreement.ranks import ranks
 from psychoeval.agreement.scores import expected_scores
@@ -178,6 +179,8 @@ class Comparison:
         for p in self.pairs:
             lines += ["", f"{p.first} / {p.second}: {p.verdict}", f"  {p.reason}"]
             lines += [f"  Note: {note}" for note in p.notes]
+            if p.likelihood is not None and p.likelihood.words:
+                lines += [f"  Log-likelihoods: {p.likelihood.advice}"]
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -249,9 +252,9 @@ def compare(
         names = _distinct([f.label for f in results])
     if not results and not failures:
         raise NotComparableError("There is no fit to compare.", "Give two or more; fit_many makes several at once.")
-    cached = _CachedScores()
+    scores, own = _CachedScores(), cached_likelihoods(responses)
     pairs = tuple(
-        compare_pair((names[i], names[k]), (results[i], results[k]), responses, cached)
+        compare_pair((names[i], names[k]), (results[i], results[k]), responses, scores, own)
         for i, k in combinations(range(len(results)), 2)
     )
     return Comparison(results, names, pairs, failures, responses)

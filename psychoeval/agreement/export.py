@@ -8,6 +8,7 @@ from typing import Any
 
 from psychoeval.agreement.alignment import Transformation
 from psychoeval.agreement.differences import Differences, TermComparison
+from psychoeval.agreement.likelihood import LikelihoodComparison
 from psychoeval.agreement.matching import Matched
 from psychoeval.agreement.pair import PairComparison
 
@@ -60,6 +61,7 @@ def pair_content(pair: PairComparison) -> dict[str, Any]:
         "reason": pair.reason,
         "kind": pair.kind,
         "notes": list(pair.notes),
+        "likelihood": None if pair.likelihood is None else _likelihood(pair.likelihood),
         "alignment": {
             "first_to_common": _law(a.first),
             "second_to_common": _law(a.second),
@@ -81,6 +83,23 @@ def pair_content(pair: PairComparison) -> dict[str, Any]:
         },
         "persons": _ids(pair.persons),
         "items": _ids(pair.items),
+    }
+
+
+def _likelihood(given: LikelihoodComparison) -> dict[str, Any]:
+    return {
+        "reported": list(given.reported),
+        "integrated": list(given.integrated),
+        "misread": list(given.misread),
+        "higher": given.higher,
+        "lower": given.lower,
+        "shortfall": given.shortfall,
+        "share_of_origin_and_unit": given.frame_share,
+        "unit": given.frame_unit,
+        "cause": given.cause,
+        "slope_ratio": given.slope_ratio,
+        "words": given.words,
+        "remedy": given.remedy,
     }
 
 

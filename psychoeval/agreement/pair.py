@@ -10,8 +10,9 @@ import numpy as np
 from psychoeval.agreement.alignment import Freedom, Transformation, estimate_transformation
 from psychoeval.agreement.differences import TermComparison
 from psychoeval.agreement.frames import Alignment, common_frame
-from psychoeval.agreement.likelihood import likelihood_note
+from psychoeval.agreement.likelihood import LikelihoodComparison, compare_likelihoods
 from psychoeval.agreement.matching import Matched
+from psychoeval.agreement.own_likelihood import Own, cached_likelihoods
 from psychoeval.agreement.ranks import RankComparison, compare_ranks
 from psychoeval.agreement.relation import Relation, relate
 from psychoeval.agreement.scores import expected_scores
@@ -44,6 +45,8 @@ class PairComparison:
     persons, items : Matched
     notes : tuple of str
         What else a reader should know; sentences.
+    likelihood : LikelihoodComparison, optional
+        Where both claim the same maximum of a marginal likelihood.
     """
 
     first: str
@@ -57,6 +60,7 @@ class PairComparison:
     persons: Matched
     items: Matched
     notes: tuple[str, ...] = ()
+    likelihood: LikelihoodComparison | None = None
 
     def term(self, name: str) -> TermComparison | None:
         """Return the comparison of one parameter, None where the fits do not share it."""
@@ -82,6 +86,7 @@ def compare_pair(
     fits: Pair,
     responses: Responses | None = None,
     scores: Scores = expected_scores,
+    own: Own | None = None,
 ) -> PairComparison:
     """Compare two fits.
 
@@ -90,9 +95,11 @@ def compare_pair(
     names : (first, second)
     fits : (FitResult, FitResult)
     responses : Responses, optional
-        For the direction of fits without items.
+        For the direction of fits without items, and the likelihood of those with items.
     scores : callable
         `expected_scores`, or a cached form of it.
+    own : callable, optional
+        `own_likelihood` on `responses`, or a cached form of it.
     """
     relation = relate(*fits)
     persons, items = matched(fits)
@@ -118,9 +125,10 @@ def compare_pair(
     elif not persons.n and not items.n:
         verdict, reason = "not comparable", "The two fits have no person and no item in common (compared by id)."
     notes = _notes(names, fits, relation, chosen, persons, items)
+    likelihood = compare_likelihoods(names, fits, relation, chosen.terms, own or cached_likelihoods(responses))
     return PairComparison(
         names[0], names[1], verdict, reason.strip(), relation.kind, chosen.alignment, chosen.terms + extra, ranks,
-        persons, items, notes,
+        persons, items, notes, likelihood,
     )  # fmt: skip
 
 
@@ -248,5 +256,4 @@ def _notes(
                 f"Infinite abilities: {term.infinite_in_both} persons in both fits (equal, and no part of the "
                 f"differences), {len(term.infinite_in_one)} in one fit only. They count in the ranks."
             )
-    notes.append(likelihood_note(names, fits, relation, chosen.terms))
-    return tuple(n for n in notes if n)
+    return tuple(notes)

@@ -114,6 +114,32 @@ PROPORTIONAL_SLOPES: Final = Threshold(
     "an EM stopped by its default is at most 7e-4 off in scale; known failures start at 3.7%",
 )
 
+FRAME_SHARE: Final = Threshold(
+    0.5,
+    "share of a shortfall that origin and unit alone must make up for it to be named the scale direction",
+    "the greater part; published fits of 5,041 x 249 and x 237 items (GSM8K): .99 and .96",
+)
+GRID_RISE: Final = Threshold(
+    0.5,
+    "rise towards the maximum on an engine's own grid, as a share of the true one, above which it stopped too early",
+    "1 on a fine grid, 0 at a maximum of what a coarse one reads: -.003 and .02 for fits of GSM8K, where mirt stays",
+)
+KNOWN_GRID: Final = Threshold(
+    0.01,
+    "difference of a reported log-likelihood and that on a known grid below which it is taken to be of that grid",
+    "tables give two decimals; what is misread is more than ten times as large (see above)",
+)
+MOST_MISREAD: Final = Threshold(
+    0.01,
+    "share of a log-likelihood beyond which it is not a grid that misreads it",
+    "nodes h apart misread a person by about (h a)^2 J / 120, a response counts 1/2: .4% at h = .5; by mirt's .2 .07%",
+)
+MOST_SHORTFALL: Final = Threshold(
+    0.5,
+    "shortfall of log-likelihood a person beyond which a fit did not merely stop early",
+    "a unit off by the factor s costs at most (log s)^2 a person: .05 at the largest on record (24%), .5 at a factor 2",
+)
+
 THRESHOLDS: Final[dict[str, Threshold]] = {
     "NUMERICAL_ITEM": NUMERICAL_ITEM,
     "NUMERICAL_ABILITY": NUMERICAL_ABILITY,
@@ -135,6 +161,11 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "SIGN_HINT": SIGN_HINT,
     "LIKELIHOOD": LIKELIHOOD,
     "PROPORTIONAL_SLOPES": PROPORTIONAL_SLOPES,
+    "FRAME_SHARE": FRAME_SHARE,
+    "GRID_RISE": GRID_RISE,
+    "KNOWN_GRID": KNOWN_GRID,
+    "MOST_MISREAD": MOST_MISREAD,
+    "MOST_SHORTFALL": MOST_SHORTFALL,
 }
 
 

@@ -26,6 +26,8 @@ Format = Literal["table", "csv", "json"]
 
 #: Width of tables where stdout is no terminal: wide enough that no column is cut.
 _PIPE_WIDTH = 240
+#: Decimals of numbers in tables.
+_DIGITS = 3
 #: Ids longer than this are cut in tables, never in CSV or JSON.
 _LONGEST_CELL = 60
 
@@ -60,8 +62,10 @@ def print_json(content: Any) -> None:
     print(json.dumps(plain(content), indent=1, ensure_ascii=False))
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], output: Format, title: str = "", digits: int = 3) -> None:
-    """Print rows of equal keys as a table, CSV or JSON."""
+def print_rows(
+    rows: Sequence[Mapping[str, Any]], output: Format, title: str = "", digits: Mapping[str, int] | None = None
+) -> None:
+    """Print rows of equal keys as a table, CSV or JSON; `digits` are a table's decimals by key where they are not 3."""
     if output == "json":
         print_json(rows)
     elif output == "csv":
@@ -70,18 +74,18 @@ def print_rows(rows: Sequence[Mapping[str, Any]], output: Format, title: str = "
             writer.writeheader()
             writer.writerows(rows)
     else:
-        _print_rich(rows, title, digits)
+        _print_rich(rows, title, digits or {})
 
 
-def print_table(table: pd.DataFrame, output: Format, title: str = "", digits: int = 3) -> None:
+def print_table(table: pd.DataFrame, output: Format, title: str = "") -> None:
     """Print a DataFrame as a table, CSV or JSON."""
     if output == "csv":
         table.to_csv(sys.stdout, index=False)
     else:
-        print_rows([{str(k): v for k, v in row.items()} for row in table.to_dict("records")], output, title, digits)
+        print_rows([{str(k): v for k, v in row.items()} for row in table.to_dict("records")], output, title)
 
 
-def _print_rich(rows: Sequence[Mapping[str, Any]], title: str, digits: int) -> None:
+def _print_rich(rows: Sequence[Mapping[str, Any]], title: str, digits: Mapping[str, int]) -> None:
     console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
     if not rows:
         console.print(f"{title}: none" if title else "none", highlight=False)
@@ -97,7 +101,7 @@ def _print_rich(rows: Sequence[Mapping[str, Any]], title: str, digits: int) -> N
     for key in rows[0]:
         table.add_column(escape(str(key)), justify="right" if numeric[key] else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(_cell(row[key], digits)) for key in rows[0]))
+        table.add_row(*(escape(_cell(row[key], digits.get(key, _DIGITS))) for key in rows[0]))
     console.print(table, highlight=False)
     console.print()
 
@@ -106,7 +110,7 @@ def _cell(value: Any, digits: int) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
-        return "-" if math.isnan(value) else f"{value:.{digits}f}"
+        return "-" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"  # no -0.000
     text = " ".join(str(value).split())
     return text if len(text) <= _LONGEST_CELL * 4 else text[: _LONGEST_CELL * 4] + "..."
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from psychoeval.results.fit_result import FitResult
 
 
+#: Decimals of tables where they are not 3: log-likelihoods are compared to 1e-4.
+_DIGITS = {"log-likelihood": 4}
 #: What a terminal shows; the rest is in the report, CSV and JSON, and the line below the table says so.
 _MOST_PERSONS, _MOST_OF_MANY_PERSONS, _MOST_ITEMS, _MOST_REASONS = 100, 10, 30, 21
 
@@ -34,7 +36,7 @@ def print_comparison(comparison: Comparison, responses: Responses, table: str, o
         return
     print(_headline(responses))
     print()
-    print_rows([_status_row(f) for f in comparison.fits], output, "Estimators")
+    print_rows([_status_row(f) for f in comparison.fits], output, "Estimators", _DIGITS)
     for fit_result in comparison.fits:
         for sentence in fit_result.convergence.failures:
             print(f"Do not trust {fit_result.label}: {sentence}")
@@ -44,6 +46,7 @@ def print_comparison(comparison: Comparison, responses: Responses, table: str, o
     _print_ranks(comparison, responses.person_label)
     _print_items(comparison)
     _print_verdicts(comparison)
+    _print_likelihoods(comparison)
 
 
 def _print_ranks(comparison: Comparison, person_label: str) -> None:
@@ -98,6 +101,33 @@ def _print_verdicts(comparison: Comparison) -> None:
         print(f"{first} / {second}: {verdict}. {reason}")
 
 
+def _print_likelihoods(comparison: Comparison) -> None:
+    """Print what fits that claim the same maximum report and have, and what that means."""
+    pairs = [(p.first, p.second, p.likelihood) for p in comparison.pairs if p.likelihood is not None]
+    if not pairs:
+        return
+    rows = []
+    for first, second, found in pairs:
+        for k, name in enumerate((first, second)):
+            rows.append(
+                {
+                    "pair": f"{first} / {second}" if k == 0 else "",
+                    "fit": name,
+                    "reported": found.reported[k],
+                    "at its own parameters": found.integrated[k],
+                    "misread": found.misread[k],
+                    "short of the other": found.shortfall if name == found.lower else 0.0,
+                    "slopes, first / second": found.slope_ratio if k == 0 else None,
+                }
+            )
+    print()
+    digits = dict.fromkeys(("reported", "at its own parameters", "misread", "short of the other"), 4)
+    print_rows(rows, "table", "Log-likelihoods of fits that claim the same maximum", digits)
+    for first, second, found in pairs:
+        if found.words:
+            print(f"{first} / {second}: {found.advice}")
+
+
 def _headline(responses: Responses) -> str:
     from psychoeval.responses.screening import item_status
 
@@ -136,7 +166,7 @@ def print_fit(result: FitResult, table: str, output: Format) -> None:
     if output == "csv":
         print_table(result.item_table() if table == "items" else result.ability_table(), output)
         return
-    print_rows([_status_row(result)], output, "Fit")
+    print_rows([_status_row(result)], output, "Fit", _DIGITS)
     if result.statistics:
         print_rows([{"statistic": k, "value": v} for k, v in result.statistics.items()], output, "Statistics")
     print_table(result.item_table(), output, "Items")

@@ -9,6 +9,7 @@ from psychoeval.errors import NotComparableError
 from psychoeval.fitting import FitFailure
 from psychoeval.report import data, items, likelihood, pictures, systems, words
 from psychoeval.report.agreement import Agreement, agreement
+from psychoeval.report.likelihood import Maxima
 from psychoeval.report.status import StatusRow, status_row
 from psychoeval.results.fit_result import FitResult
 
@@ -32,6 +33,7 @@ class Content:
     agreement: Agreement
     items: tuple[items.ItemsTable, ...]
     likelihood: tuple[likelihood.LikelihoodRow, ...]
+    maxima: Maxima
     pictures: tuple[pictures.Picture, ...]
     fits: tuple[tuple[str, FitResult], ...]
 
@@ -59,7 +61,10 @@ def content(comparison: Comparison, title: str | None = None) -> Content:
         version=__version__,
         noun=noun,
         opening=(*words.opening(responses, names, fits, len(comparison.failures)), *agreed.summary),
-        cautions=words.cautions(responses, names, fits, comparison.failures),
+        cautions=(
+            *words.cautions(responses, names, fits, comparison.failures),
+            *likelihood.shortfall_cautions(comparison.pairs),
+        ),
         status=tuple(status_row(n, f) for n, f in named),
         failures=comparison.failures,
         data=data.data_section(responses),
@@ -67,6 +72,7 @@ def content(comparison: Comparison, title: str | None = None) -> Content:
         agreement=agreed,
         items=tuple(t for n, f in named if (t := items.items_table(n, f, responses)) is not None),
         likelihood=tuple(likelihood.likelihood_row(n, f) for n, f in named),
+        maxima=likelihood.maxima(comparison.pairs),
         pictures=tuple(pictures.pictures(comparison, responses)),
         fits=named,
     )

@@ -1,9 +1,11 @@
-"""Log-likelihoods, and where AIC and BIC mean something."""
+"""Log-likelihoods, where AIC and BIC mean something, and who reached the maximum."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from psychoeval.agreement.pair import PairComparison
 from psychoeval.results.fit_result import FitResult
 
 
@@ -39,6 +41,73 @@ def likelihood_row(name: str, fit: FitResult) -> LikelihoodRow:
         fit.bic,
         "" if fit.aic is not None else _why(fit),
         None if latent is None else latent.sd,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MaximumRow:
+    """One of two fits that claim the same maximum; `pair` and `slope_ratio` stand in the first row of a pair only."""
+
+    pair: str
+    label: str
+    reported: float
+    integrated: float | None
+    misread: float | None
+    shortfall: float | None
+    slope_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Maxima:
+    """Fits that claim the same maximum: the figures, and in words what is wrong with a pair and what to do."""
+
+    rows: tuple[MaximumRow, ...]
+    findings: tuple[tuple[str, str, str], ...]
+
+
+def maxima(pairs: Sequence[PairComparison]) -> Maxima:
+    """Return the pairs that claim the same maximum as the report shows them."""
+    rows, findings = [], []
+    for pair in pairs:
+        found = pair.likelihood
+        if found is None:
+            continue
+        title = f"{pair.first} - {pair.second}"
+        for k, name in enumerate((pair.first, pair.second)):
+            rows.append(
+                MaximumRow(
+                    title if k == 0 else "",
+                    name,
+                    found.reported[k],
+                    found.integrated[k],
+                    found.misread[k],
+                    found.shortfall if name == found.lower else None,
+                    found.slope_ratio if k == 0 else None,
+                )
+            )
+        if found.words:
+            findings.append((title, found.words, found.remedy))
+    return Maxima(tuple(rows), tuple(findings))
+
+
+def shortfall_cautions(pairs: Sequence[PairComparison]) -> tuple[tuple[str, str], ...]:
+    """Return which fits are short of a maximum that another one reached, each by the furthest, and what to do."""
+    worst: dict[str, PairComparison] = {}
+    for pair in pairs:
+        found = pair.likelihood
+        if found is None or not found.lower or not found.remedy:
+            continue
+        known = worst.get(found.lower)
+        if known is None or known.likelihood is None or known.likelihood.shortfall < found.shortfall:
+            worst[found.lower] = pair
+    return tuple(
+        (
+            f"{name} claims a maximum of the likelihood and is {p.likelihood.shortfall:.2f} short of what "
+            f"{p.likelihood.higher} reaches (section 6).",
+            p.likelihood.remedy,
+        )
+        for name, p in worst.items()
+        if p.likelihood is not None
     )
 
 
