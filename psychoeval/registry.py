@@ -29,7 +29,7 @@ class Entry:
         Kinds of data: ``binary``, ``counts``.
     provides : frozenset of str
         Of ``item_parameters``, ``item_statistics``, ``abilities``, ``standard_errors``, ``log_likelihood``, ``draws``.
-    default_priors : {"none", "weak", "hierarchical", "published"}
+    default_priors : {"none", "weak", "hierarchical", "published", "population"}
         The priors taken when the user names none; priors whose means are estimated only where items have slopes of
         their own (2PL, 3PL), because the Rasch model and the 1PL need none.
     coverage_target : str
@@ -38,6 +38,8 @@ class Entry:
         One line for ``psychoeval estimators``.
     estimates_prior_means : bool
         Whether it takes priors whose means are estimated (``priors="hierarchical"``).
+    takes_population : bool
+        Whether it takes a population of items with densities of its means and SDs (``priors="population"``).
     estimates_population : bool
         Whether it estimates a population of items, which holds free slopes on few persons as a prior does.
     """
@@ -47,10 +49,11 @@ class Entry:
     models: tuple[str, ...]
     accepts: tuple[str, ...]
     provides: frozenset[str]
-    default_priors: Literal["none", "weak", "hierarchical", "published"]
+    default_priors: Literal["none", "weak", "hierarchical", "published", "population"]
     coverage_target: Target
     summary: str
     estimates_prior_means: bool = False
+    takes_population: bool = False
     estimates_population: bool = False
 
     def priors_of(self, model: str) -> str:

@@ -13,7 +13,15 @@ import numpy as np
 from psychoeval._version import __version__
 from psychoeval.errors import ConvergenceWarning, ModelError, SettingsError
 from psychoeval.estimators.base import Estimator
-from psychoeval.irt.models import MODEL_NAMES, Guessing, ItemModel, ModelName, PriorsLike, resolve_priors
+from psychoeval.irt.models import (
+    MODEL_NAMES,
+    Guessing,
+    ItemModel,
+    ModelName,
+    PriorsLike,
+    refuse_population,
+    resolve_priors,
+)
 from psychoeval.registry import REGISTRY, Entry, entry, make_estimator
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
@@ -80,8 +88,8 @@ def fit(
     model : str or ItemModel, optional
         Needed by estimators that fit an item response model; a name takes `priors` and `guessing`.
     priors : Priors or str
-        ``"default"`` (what the estimator declares), ``"none"``, ``"weak"``, ``"hierarchical"``, ``"published"`` or
-        densities.
+        ``"default"`` (what the estimator declares), ``"none"``, ``"weak"``, ``"hierarchical"``, ``"published"``,
+        ``"population"`` or densities.
     guessing : float, "free", Beta or LogitNormal, optional
         Of a 3PL.
     allow_free_2pl : bool
@@ -161,6 +169,8 @@ def prepare(
             f"{chosen.name} does not estimate the means of priors ({built.label}).",
             f'Take priors="weak", whose means are stated, or an estimator that does: {able}.',
         )
+    if not row.takes_population:
+        refuse_population(built, chosen.name)
     _check_free_slopes(responses, built, allow_free_2pl or row.estimates_population)
     return chosen, built
 

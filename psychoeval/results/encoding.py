@@ -13,7 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import StoredFileError
-from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal, Normal, Priors
+from psychoeval.irt.models import (
+    Beta,
+    HalfNormal,
+    ItemModel,
+    ItemPopulation,
+    LogitNormal,
+    LogNormal,
+    Normal,
+    Priors,
+)
 from psychoeval.irt.parameters import Abilities, ItemParameters
 from psychoeval.results.convergence import Convergence
 from psychoeval.results.draws import Draws
@@ -26,7 +35,7 @@ CLASSES: Final[dict[str, type]] = {
     c.__name__: c
     for c in (
         FitResult, ItemParameters, ItemStatistics, Abilities, LatentDistribution, Convergence, Provenance, ItemModel,
-        Priors, Normal, LogNormal, Beta, LogitNormal, Draws, Sampling,
+        Priors, ItemPopulation, Normal, LogNormal, HalfNormal, Beta, LogitNormal, Draws, Sampling,
     )
 }  # fmt: skip
 

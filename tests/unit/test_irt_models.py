@@ -5,18 +5,23 @@ import pytest
 from scipy import stats
 
 from psychoeval.errors import ModelError
+from psychoeval.fitting import fit
 from psychoeval.irt.models import (
     DEFAULT_GUESSING_PRIOR,
     PRIOR_PRESETS,
     SD_LIMITS,
     Beta,
+    HalfNormal,
     ItemModel,
+    ItemPopulation,
     LogitNormal,
     LogNormal,
     Normal,
     Priors,
     resolve_priors,
 )
+from psychoeval.registry import REGISTRY, make_estimator
+from psychoeval.responses.matrix import Responses
 
 
 @pytest.mark.parametrize(
@@ -172,3 +177,31 @@ def test_presets_by_name():
     assert resolve_priors("weak") is PRIOR_PRESETS["weak"]
     own = Priors(intercept=Normal(0, 1))
     assert resolve_priors(own) is own
+
+
+def test_a_population_of_items_states_all_and_has_a_label_of_its_own():
+    population = Priors(population=ItemPopulation())
+    assert population.label == "population"
+    assert population.has_slope
+    assert not ItemModel("2PL", population).has_free_slopes
+    wider = Priors(population=ItemPopulation(sd_difficulty=HalfNormal(5.0)))
+    assert "sd_b ~ N+(0, 5)" in wider.label
+    assert wider.label != population.label
+    with pytest.raises(ModelError, match="beside other densities"):
+        Priors(population=ItemPopulation(), intercept=Normal(0, 3))
+    with pytest.raises(ModelError, match="beside other densities"):
+        Priors(population=ItemPopulation(), estimated_means=True)
+    with pytest.raises(ModelError, match="population is 'yes', a str"):
+        Priors(population="yes")  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match=r"prior of sd_difficulty is Normal\(mean=0, sd=1\)"):
+        ItemPopulation(sd_difficulty=Normal(0, 1))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [name for name, row in REGISTRY.items() if row.models and not row.takes_population])
+def test_a_population_of_items_is_refused_by_name(name):
+    model = ItemModel(REGISTRY[name].models[0], PRIOR_PRESETS["population"])
+    responses = Responses.from_array([[0, 1, 1], [1, 0, 1], [1, 1, 0]])
+    with pytest.raises(ModelError, match=rf"{name} .*population"):
+        fit(responses, name, model)
+    with pytest.raises(ModelError, match=name):  # also where nobody has looked before
+        make_estimator(name).fit(responses, model)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from psychoeval.errors import ModelError
-from psychoeval.irt.models import LogNormal, Normal, Priors
+from psychoeval.irt.models import HalfNormal, ItemPopulation, LogNormal, Normal, Priors
 from psychoeval.irt.prior_files import read_priors
 
 
@@ -13,6 +13,13 @@ def test_priors_come_from_their_keys(tmp_path: Path) -> None:
     path = tmp_path / "priors.json"
     path.write_text('{"discrimination": [0, 0.5], "difficulty": [1.5, 3]}', encoding="utf-8")
     assert read_priors(path) == Priors(discrimination=LogNormal(0, 0.5), difficulty=Normal(1.5, 3))
+
+
+def test_a_population_comes_with_the_densities_named_and_the_others_default(tmp_path: Path) -> None:
+    path = tmp_path / "priors.json"
+    path.write_text('{"population": {"mean_difficulty": [0.5, 2], "sd_log_discrimination": 0.7}}', encoding="utf-8")
+    expected = ItemPopulation(mean_difficulty=Normal(0.5, 2), sd_log_discrimination=HalfNormal(0.7))
+    assert read_priors(path) == Priors(population=expected)
 
 
 @pytest.mark.parametrize(
@@ -30,6 +37,11 @@ def test_priors_come_from_their_keys(tmp_path: Path) -> None:
         ('{"intercept": [true, 1]}', r"gives \[True, 1\]"),
         ('{"intercept": ["0", 1]}', "gives"),
         ('{"slope": [0, 1]}', "has the key 'slope'"),
+        ('{"population": true}', "gives True for population"),
+        ('{"population": {"sd_difficulty": [0, 1]}}', r"gives \[0, 1\] for sd_difficulty"),
+        ('{"population": {"sd_difficulty": -1}}', "The SD of a half-normal prior is -1"),
+        ('{"population": {"intercept": [0, 1]}}', "has the key 'intercept'"),
+        ('{"population": {}, "intercept": [0, 1]}', "beside other densities"),
         ("{}", "without any density"),
         ("[0, 1]", "no JSON object"),
         ("", "cannot be read"),

@@ -9,7 +9,7 @@ import numpy as np
 from psychoeval.errors import ModelError
 from psychoeval.estimators.mirt.curvature import CORRECTED
 from psychoeval.estimators.mirt.design import Design
-from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal
+from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal, refuse_population
 
 
 def check_model(model: ItemModel | None, estimator: str, standard_errors: str) -> ItemModel:
@@ -22,6 +22,7 @@ def check_model(model: ItemModel | None, estimator: str, standard_errors: str) -
     """
     if model is None:
         raise ModelError(f"{estimator} needs a model.", "Give an ItemModel, such as ItemModel('2PL').")
+    refuse_population(model, estimator)
     if model.priors is not None and model.priors.difficulty is not None:
         raise ModelError(
             f"{estimator} cannot take the prior on the difficulty b: mirt has priors on the intercept d = -a b.",

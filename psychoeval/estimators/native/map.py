@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import DataError, ModelError, SettingsError
-from psychoeval.estimators.native.map_objective import JointObjective, Penalty, Slopes
+from psychoeval.estimators.native.map_objective import JointObjective, Slopes
+from psychoeval.estimators.native.map_penalty import Penalty
 from psychoeval.estimators.native.map_report import Report
 from psychoeval.estimators.native.map_steps import minimize, published_search
 from psychoeval.estimators.native.settings import check_tolerance, check_whole
-from psychoeval.irt.models import ItemModel, Normal
+from psychoeval.irt.models import ItemModel, Normal, refuse_population
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import item_status, person_status
 from psychoeval.results.fit_result import FitResult
@@ -184,6 +185,7 @@ class MAP:
                 f"map: ability_sd={self.ability_sd:g} with the {model.name}, whose abilities are N(0, 1).",
                 "Leave it at 1, or fit the Rasch model.",
             )
+        refuse_population(model, self.name)
         if model.name != "Rasch" and (model.priors is None or not model.priors.has_slope):
             raise ModelError(
                 f"map cannot fit the {model.name} without a prior on the slopes: with theta ~ N(0, 1) alone, larger "

@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from psychoeval.errors import ModelError
 from psychoeval.estimators.native.map_objective import Penalty
-from psychoeval.irt.models import Beta, ItemModel, LogitNormal, Normal
+from psychoeval.irt.models import Beta, ItemModel, LogitNormal, Normal, refuse_population
 
 FloatArray = NDArray[np.float64]
 
@@ -98,8 +98,9 @@ def make_form(model: ItemModel, *, signed: bool) -> Form:
     Raises
     ------
     ModelError
-        If slopes of either sign have a prior on log a.
+        If slopes of either sign have a prior on log a, or the means and SDs of priors have densities.
     """
+    refuse_population(model, "mml")
     priors = model.priors
     signed = signed and model.name in ("2PL", "3PL")  # one slope for all has no sign of its own
     penalty = Penalty(None, None, False)
