@@ -19,8 +19,10 @@ import time
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
 
-from psychoeval.estimators.native.map_hessian import arrow_hessian, joint_covariance
-from psychoeval.estimators.native.map_objective import JointObjective, Penalty
+from psychoeval.estimators.native.map_covariance import joint_covariance
+from psychoeval.estimators.native.map_hessian import arrow_hessian
+from psychoeval.estimators.native.map_objective import JointObjective
+from psychoeval.estimators.native.map_penalty import Penalty
 from psychoeval.estimators.native.map_steps import minimize
 from psychoeval.irt.models import Normal
 

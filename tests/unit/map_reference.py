@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from psychoeval import item_model
 from psychoeval.estimators.native.map import MAP
-from psychoeval.estimators.native.map_objective import Penalty, Slopes
+from psychoeval.estimators.native.map_objective import Slopes
+from psychoeval.estimators.native.map_penalty import Penalty
 from psychoeval.irt.models import Normal, PriorsLike
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult

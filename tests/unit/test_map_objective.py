@@ -29,7 +29,7 @@ def a_point(objective: JointObjective, seed: int = 3) -> np.ndarray:
 def dense(hessian: ArrowHessian) -> np.ndarray:
     """The whole matrix, in the order theta, u, d."""
     n, (j, q, _) = hessian.theta.size, hessian.items.shape
-    cross = hessian.cross_block(slice(None), slice(None))
+    cross = np.stack(hessian.cross_parts(slice(None), slice(None)), axis=2)
     every, size = np.arange(j), n + q * j + (hessian.border is not None)
     out = np.zeros((size, size))
     out[:n, :n] = np.diag(hessian.theta)
@@ -85,7 +85,7 @@ def test_products_are_those_of_the_block_between_persons_and_items(slopes, exact
     x, n = simulated(11, 6, trials=2, missing=0.2)
     objective = JointObjective(x, n, PUBLISHED, slopes=slopes, ability_sd=SD[slopes])
     hessian = arrow_hessian(objective, objective.evaluate(a_point(objective)), exact=exact)
-    cross = hessian.cross_block(slice(None), slice(None))
+    cross = np.stack(hessian.cross_parts(slice(None), slice(None)), axis=2)
     rng = np.random.default_rng(0)
     v, y = rng.normal(size=11), rng.normal(size=cross.shape[1:])
     np.testing.assert_allclose(hessian.to_items(v), np.einsum("njq,n->jq", cross, v), atol=1e-12)

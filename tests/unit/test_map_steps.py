@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
 
-from psychoeval.estimators.native.map_hessian import NotAMinimumError, arrow_hessian, arrow_solve, joint_covariance
+from psychoeval.estimators.native.map_covariance import NotAMinimumError, joint_covariance
+from psychoeval.estimators.native.map_hessian import arrow_hessian, arrow_solve
 from psychoeval.estimators.native.map_objective import JointObjective
 from psychoeval.estimators.native.map_steps import minimize, published_search, rescaled
 from tests.unit.map_reference import PENALTIES, PUBLISHED, WEAK, difference_hessian, reference_objective, simulated

@@ -1,4 +1,4 @@
-"""The Hessian of the penalised joint likelihood, solved and inverted by blocks.
+"""The Hessian of the penalised joint likelihood, solved by blocks.
 
 Abilities do not meet each other, nor do items: only the block between them is full. It is applied, never stored. A
 common slope is a border.
@@ -7,18 +7,10 @@ common slope is a border.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
-from scipy.linalg import blas, lapack
 
-from psychoeval.estimators.native.map_objective import Evaluation, FloatArray, JointObjective, row_blocks
-
-#: Up to this many persons the full covariance of the abilities is kept.
-COVARIANCE_PERSONS: Final = 500
-#: Cells of the block between persons and items that are held at a time.
-CROSS_CELLS: Final = 1_000_000
-BORDER_PRECISION: Final = 1e-10
+from psychoeval.estimators.native.map_objective import Evaluation, FloatArray, JointObjective
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,12 +46,8 @@ class ArrowHessian:
     def to_items(self, v: FloatArray) -> FloatArray:
         """Return C'v, (J, q), for v of shape (N,)."""
         theta, a = self._theta_and_slopes()
-        weighted, residual = np.zeros((self.objective.n_items, 2)), np.zeros(self.objective.n_items)
-        for rows, g, w in self.objective.cell_curvature(self.at):
-            part = v[rows]
-            weighted += w.T @ np.column_stack([part, part * theta[rows]])
-            if self.has_slopes and self.exact:
-                residual += part @ g
+        both = np.column_stack([v, v * theta])
+        weighted, residual = self.objective.products_to_items(self.at, both, residuals=self.has_slopes and self.exact)
         by_d = a * weighted[:, 0]
         if not self.has_slopes:
             return by_d[:, None]
@@ -68,31 +56,34 @@ class ArrowHessian:
     def to_persons(self, y: FloatArray) -> FloatArray:
         """Return C y, (N,), for y of shape (J, q)."""
         theta, a = self._theta_and_slopes()
-        out = np.empty(self.objective.n_persons)
-        for rows, g, w in self.objective.cell_curvature(self.at):
-            if not self.has_slopes:
-                out[rows] = w @ (a * y[:, 0])
-                continue
-            both = w @ np.column_stack([a * y[:, 1], a**2 * y[:, 0]])
-            out[rows] = both[:, 0] + theta[rows] * both[:, 1]
-            if self.exact:
-                out[rows] += g @ (a * y[:, 0])
-        return out
-
-    def cross_block(self, rows: slice, columns: slice) -> FloatArray:
-        """Return the part of C between some persons and items, (n, j, q)."""
-        theta, a = self._theta_and_slopes()
-        g, w = self.objective.residuals_and_weights(self.at.point, rows, columns)
-        by_d = w * a[columns]
         if not self.has_slopes:
-            return by_d[:, :, None]
-        by_u = by_d * np.multiply.outer(theta[rows], a[columns])
-        return np.stack([by_u + g * a[columns] if self.exact else by_u, by_d], axis=2)
+            return self.objective.products_to_persons(self.at, a[:, None] * y, None)[:, 0]
+        both = np.column_stack([a * y[:, 1], a**2 * y[:, 0]])
+        out = self.objective.products_to_persons(self.at, both, a * y[:, 0] if self.exact else None)
+        return out[:, 0] + theta * out[:, 1]
+
+    def cross_parts(self, rows: slice, columns: slice) -> list[FloatArray]:
+        """Return the part of C between some persons and items, (n, j) for each of an item's q parameters."""
+        theta, a = self._theta_and_slopes()
+        g, by_d = self.objective.residuals_and_weights(self.at.point, rows, columns)
+        by_d *= a[columns]
+        if not self.has_slopes:
+            return [by_d]
+        by_u = by_d * theta[rows, None]
+        if self.exact:
+            by_u += g
+        by_u *= a[columns]
+        return [by_u, by_d]
 
     @property
     def items_are_definite(self) -> bool:
         """Whether every item's own block is positive definite."""
         return bool((self.items[:, 0, 0] > 0).all() and (np.linalg.det(self.items) > 0).all())
+
+    @property
+    def slopes(self) -> FloatArray:
+        """Slope a of every item, (J,)."""
+        return self._theta_and_slopes()[1]
 
     def _theta_and_slopes(self) -> tuple[FloatArray, FloatArray]:
         theta, u, _ = self.objective.split(self.at.point)
@@ -171,124 +162,3 @@ def arrow_solve(
         energy, previous = float(residual @ scaled), energy
         search = scaled + (energy / previous) * search
     return solution, eliminate(by_items - hessian.to_items(solution))
-
-
-class NotAMinimumError(Exception):
-    """The observed information is not positive definite: the point is no strict minimum."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class JointCovariance:
-    """Blocks of the inverse Hessian in (theta, u = log a, d).
-
-    Parameters
-    ----------
-    theta : (N,) array
-        Variances.
-    items : (J, 2, 2) array
-        Covariance of (u, d) of each item; 0 for a fixed u.
-    theta_full : (N, N) array, optional
-        Up to 500 persons.
-    """
-
-    theta: FloatArray
-    items: FloatArray
-    theta_full: FloatArray | None
-
-
-def joint_covariance(hessian: ArrowHessian) -> JointCovariance:
-    """Return the inverse of the observed information, the larger side eliminated.
-
-    With S = T - C I^-1 C' (persons) or I - C' T^-1 C (items), the smaller of the two is inverted; the blocks of the
-    other side follow from T^-1 + T^-1 C S^-1 C' T^-1 and its like. A common slope is a border of the matrix.
-
-    Raises
-    ------
-    NotAMinimumError
-        If the information is not positive definite.
-    """
-    n_persons, n_items, q = hessian.theta.size, *hessian.items.shape[:2]
-    if not hessian.items_are_definite or not (hessian.theta > 0).all():
-        raise NotAMinimumError
-    by_persons = n_persons <= max(COVARIANCE_PERSONS, q * n_items)
-    theta, items, full = (_invert_over_persons if by_persons else _invert_over_items)(hessian)
-    if hessian.has_slopes:
-        return JointCovariance(theta, items, full)
-    blocks = np.zeros((n_items, 2, 2))
-    blocks[:, 1, 1] = items[:, 0, 0]
-    if hessian.border is None:
-        return JointCovariance(theta, blocks, full)
-    z_theta, z_items, pivot = border_solution(hessian, BORDER_PRECISION)
-    if pivot <= 0:
-        raise NotAMinimumError
-    blocks[:, 0, 0] = 1.0 / pivot
-    blocks[:, 0, 1] = blocks[:, 1, 0] = -z_items[:, 0] / pivot
-    blocks[:, 1, 1] += z_items[:, 0] ** 2 / pivot
-    if full is not None:
-        full = full + np.multiply.outer(z_theta, z_theta) / pivot
-    return JointCovariance(theta + z_theta**2 / pivot, blocks, full)
-
-
-def _invert_over_persons(hessian: ArrowHessian) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    n_persons, n_items, q = hessian.theta.size, *hessian.items.shape[:2]
-    inverse = np.linalg.inv(hessian.items)
-    half = np.linalg.cholesky(inverse)
-    reduced = np.asfortranarray(np.diag(hessian.theta))
-    blocks = list(row_blocks(n_items, n_persons * q, CROSS_CELLS))
-    for columns in blocks:
-        part = np.matmul(hessian.cross_block(slice(None), columns).transpose(1, 0, 2), half[columns])
-        flat = part.transpose(1, 0, 2).reshape(n_persons, -1)
-        reduced = _less_product(reduced, flat.T)
-    covariance = _inverse(reduced)
-    items = np.asarray(inverse.copy(), dtype=np.float64)
-    for columns in blocks:
-        cross = hessian.cross_block(slice(None), columns)
-        image = (covariance @ cross.reshape(n_persons, -1)).reshape(cross.shape)
-        inner = np.matmul(cross.transpose(1, 2, 0), image.transpose(1, 0, 2))
-        items[columns] += inverse[columns] @ inner @ inverse[columns]
-    return np.diag(covariance).copy(), items, covariance if n_persons <= COVARIANCE_PERSONS else None
-
-
-def _invert_over_items(hessian: ArrowHessian) -> tuple[FloatArray, FloatArray, None]:
-    n_persons, n_items, q = hessian.theta.size, *hessian.items.shape[:2]
-    reduced = np.zeros((n_items * q, n_items * q), order="F")
-    each = np.arange(n_items)
-    for p in range(q):
-        for r in range(q):
-            reduced[each * q + p, each * q + r] = hessian.items[:, p, r]
-    blocks = list(row_blocks(n_persons, n_items * q, CROSS_CELLS))
-    for rows in blocks:
-        flat = hessian.cross_block(rows, slice(None)).reshape(-1, n_items * q)
-        reduced = _less_product(reduced, flat / np.sqrt(hessian.theta[rows, None]))
-    covariance = _inverse(reduced)
-    theta = 1.0 / hessian.theta
-    for rows in blocks:
-        flat = hessian.cross_block(rows, slice(None)).reshape(-1, n_items * q)
-        theta[rows] += np.einsum("ij,ij->i", flat @ covariance, flat) / hessian.theta[rows] ** 2
-    items = np.empty((n_items, q, q))
-    for p in range(q):
-        for r in range(q):
-            items[:, p, r] = covariance[each * q + p, each * q + r]
-    return theta, items, None
-
-
-def _less_product(matrix: FloatArray, factor: FloatArray) -> FloatArray:
-    """Return the matrix minus factor'factor in its own memory (Fortran order); only the lower triangle is right."""
-    fortran = factor.flags.f_contiguous
-    product = blas.dsyrk(
-        -1.0, factor if fortran else factor.T, 1.0, matrix, trans=fortran, lower=True, overwrite_c=True
-    )  # fmt: skip
-    return np.asarray(product, dtype=np.float64)
-
-
-def _inverse(matrix: FloatArray) -> FloatArray:
-    """Return the inverse of a symmetric matrix of which the lower triangle is given, in its own memory."""
-    factor, failed = lapack.dpotrf(matrix, lower=True, clean=True, overwrite_a=True)
-    if failed:
-        raise NotAMinimumError
-    inverse, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
-    for rows in row_blocks(len(inverse), len(inverse)):
-        corner = np.tril(inverse[rows, rows])
-        inverse[rows, rows] = corner + np.tril(corner, -1).T
-        inverse[rows, rows.stop :] = inverse[rows.stop :, rows].T
-    return np.asarray(inverse, dtype=np.float64)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.irt.models import Normal
+from psychoeval.estimators.native.map_nodes import Curves, curves
+from psychoeval.estimators.native.map_penalty import Penalty
 
 FloatArray = NDArray[np.float64]
 CountArray = NDArray[np.unsignedinteger[Any]]
@@ -18,63 +20,11 @@ Slopes = Literal["fixed", "common", "free"]
 
 #: Cells worked on at a time: a few such blocks of float64 stay in a core's cache.
 BLOCK_CELLS: Final = 32_768
-#: Up to here residuals and weights are kept (four arrays of 8 bytes a cell); beyond it they are computed again.
+#: The same where a block only meets two vectors.
+PRODUCT_CELLS: Final = 131_072
+#: Up to here residuals and weights are kept (four arrays of 8 bytes a cell); beyond it nodes of ability stand for the
+#: cells of complete data (`map_nodes`), and others are computed again.
 KEPT_CELLS: Final = 4_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Penalty:
-    """Negative log prior densities, constants dropped.
-
-    Parameters
-    ----------
-    slope : Normal, optional
-        Density of log a; None where slopes are fixed.
-    location : Normal, optional
-        Density of the location.
-    on_difficulty : bool
-        Whether `location` is about b = -d / a; otherwise about the intercept d.
-    """
-
-    slope: Normal | None
-    location: Normal | None
-    on_difficulty: bool
-
-    def slope_terms(self, u: FloatArray) -> tuple[float, FloatArray, float]:
-        """Return value, gradient and second derivative of the penalty on u = log a."""
-        if self.slope is None:
-            return 0.0, np.zeros_like(u), 0.0
-        z = (u - self.slope.mean) / self.slope.sd
-        return 0.5 * float(z @ z), z / self.slope.sd, self.slope.sd**-2
-
-    def location_terms(self, u: FloatArray, d: FloatArray) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-        """Return the penalty on the locations of J items and its derivatives by (u, d).
-
-        Returns
-        -------
-        value : float
-        gradient : (J, 2) array
-        hessian : (J, 2, 2) array
-        gauss_newton : (J, 2, 2) array
-            The part of the Hessian that is never negative.
-        """
-        j = d.size
-        if self.location is None:
-            return 0.0, np.zeros((j, 2)), np.zeros((j, 2, 2)), np.zeros((j, 2, 2))
-        mean, precision = self.location.mean, self.location.sd**-2
-        jacobian, curved = np.zeros((j, 2)), np.zeros((j, 2, 2))
-        if self.on_difficulty:
-            slope = np.exp(-u)
-            value = -d * slope
-            jacobian[:, 0], jacobian[:, 1] = -value, -slope
-            curved[:, 0, 0], curved[:, 0, 1], curved[:, 1, 0] = value, slope, slope
-        else:
-            value = d
-            jacobian[:, 1] = 1.0
-        z = precision * (value - mean)
-        gauss_newton = precision * jacobian[:, :, None] * jacobian[:, None, :]
-        hessian = gauss_newton + z[:, None, None] * curved
-        return 0.5 * float(z @ (value - mean)), z[:, None] * jacobian, hessian, gauss_newton
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,6 +50,8 @@ class Evaluation:
         Columns sum_i w, sum_i w theta, sum_i w theta^2, sum_i g theta.
     residuals, weights : (N, J) arrays, optional
         g and w where they are kept.
+    curves : Curves, optional
+        Where nodes of ability stand for the cells.
     """
 
     point: FloatArray
@@ -111,6 +63,7 @@ class Evaluation:
     item_sums: FloatArray
     residuals: FloatArray | None
     weights: FloatArray | None
+    curves: Curves | None = None
 
 
 class JointObjective:
@@ -133,7 +86,8 @@ class JointObjective:
         self.ability_sd, self.ability_precision = ability_sd, ability_sd**-2
         self.n_persons, self.n_items = successes.shape
         self.n_slopes = {"fixed": 0, "common": 1, "free": self.n_items}[slopes]
-        self.all_single = bool((trials == 1).all())
+        self.equal_trials = _equal_trials(trials)
+        self.all_single = self.equal_trials == 1
         self.keeps_cells = successes.size <= KEPT_CELLS
         if self.keeps_cells:  # converted once instead of at every evaluation
             self._x = successes.astype(np.float64)
@@ -183,9 +137,13 @@ class JointObjective:
 
         A value is infinite where a cell's probability underflows (|eta| > 709): no minimum lies there.
         """
-        theta, u, _ = self.split(point)
+        theta, u, d = self.split(point)
         with np.errstate(over="ignore"):
             a = np.exp(self.log_slopes(u))
+        if self.equal_trials and not self.keeps_cells:
+            found = curves(theta, a, d, self.equal_trials)
+            if found is not None:
+                return self._evaluate_at_nodes(point, a, found)
         keep = curvature and self.keeps_cells
         kept_g = np.empty(self.successes.shape) if keep else None
         kept_w = np.empty(self.successes.shape) if keep else None
@@ -215,6 +173,33 @@ class JointObjective:
         sums = np.column_stack([by_item[2], by_item[3], by_item[4], by_item[1]])
         return Evaluation(point, value, loss, gradient, by_person[1], by_person[0], sums, kept_g, kept_w)
 
+    def _evaluate_at_nodes(self, point: FloatArray, a: FloatArray, found: Curves) -> Evaluation:
+        theta, _, d = self.split(point)
+        powers = np.vander(theta, 3, increasing=True)
+        residual = found.expected_to_items(powers[:, :2])
+        weight = found.weights_to_items(powers)
+        right_a, right_theta = np.empty(self.n_persons), np.zeros(self.n_items)
+        for rows, x in self._data_blocks():
+            right_a[rows] = x @ a
+            right_theta += theta[rows] @ x
+        loss = found.loss - float(theta @ right_a) - float(self.item_successes @ d)
+        by_person = found.expected_to_persons(a) - right_a
+        by_item = np.vstack([residual[:, 0] - self.item_successes, residual[:, 1] - right_theta])
+        gradient = self._gradient(point, a, by_person, by_item)
+        sums = np.column_stack([weight, by_item[1]])
+        curvature = found.weights_to_persons(a**2)
+        value = loss + self.penalties(point)
+        return Evaluation(point, value, loss, gradient, curvature, by_person, sums, None, None, found)
+
+    @cached_property
+    def item_successes(self) -> FloatArray:
+        """(J,) successes of each item."""
+        return np.asarray(self.successes.sum(axis=0, dtype=np.int64), dtype=np.float64)
+
+    def _data_blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        for rows in row_blocks(self.n_persons, self.n_items, PRODUCT_CELLS):
+            yield rows, self.successes[rows].astype(np.float64)
+
     def penalties(self, point: FloatArray) -> float:
         """Return the part of F that comes from the priors, that of the abilities included."""
         theta, u, d = self.split(point)
@@ -232,6 +217,38 @@ class JointObjective:
             by_u[:] = (by_slope.sum() if self.slopes == "common" else by_slope) + self.penalty.slope_terms(u)[1]
         by_d[:] = by_item[0] + by_location[:, 1]
         return gradient
+
+    def products_to_items(self, at: Evaluation, v: FloatArray, *, residuals: bool) -> tuple[FloatArray, FloatArray]:
+        """Return sum_i w_ij v_i, (J, 2), and if asked for sum_i g_ij v_i1, (J,), for v of shape (N, 2)."""
+        residual = np.zeros(self.n_items)
+        if at.curves is not None:
+            if residuals:
+                residual += at.curves.expected_to_items(v[:, 0])
+                for rows, x in self._data_blocks():
+                    residual -= v[rows, 0] @ x
+            return at.curves.weights_to_items(v), residual
+        weighted = np.zeros((self.n_items, v.shape[1]))
+        for rows, g, w in self.cell_curvature(at):
+            weighted += w.T @ v[rows]
+            if residuals:
+                residual += v[rows, 0] @ g
+        return weighted, residual
+
+    def products_to_persons(self, at: Evaluation, y: FloatArray, of_residuals: FloatArray | None) -> FloatArray:
+        """Return sum_j w_ij y_j, (N, k), for y of shape (J, k), with sum_j g_ij of_residuals_j added to the first."""
+        if at.curves is not None:
+            out = at.curves.weights_to_persons(y)
+            if of_residuals is not None:
+                out[:, 0] += at.curves.expected_to_persons(of_residuals)
+                for rows, x in self._data_blocks():
+                    out[rows, 0] -= x @ of_residuals
+            return out
+        out = np.empty((self.n_persons, y.shape[1]))
+        for rows, g, w in self.cell_curvature(at):
+            out[rows] = w @ y
+            if of_residuals is not None:
+                out[rows, 0] += g @ of_residuals
+        return out
 
     def cell_curvature(self, at: Evaluation) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
         """Yield rows, residuals g and weights w, block by block; one block where they are kept."""
@@ -256,6 +273,14 @@ def row_blocks(n_rows: int, n_columns: int, cells: int = BLOCK_CELLS) -> Iterato
     step = max(1, cells // max(1, n_columns))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
+
+
+def _equal_trials(trials: CountArray) -> int:
+    """Return the trials of every cell where they are the same, 0 otherwise."""
+    first = int(trials.flat[0])
+    n, j = trials.shape
+    same = all((trials[rows] == first).all() for rows in row_blocks(n, j, PRODUCT_CELLS))
+    return first if same else 0
 
 
 def _logit(successes: NDArray[np.int64], trials: NDArray[np.int64]) -> FloatArray:

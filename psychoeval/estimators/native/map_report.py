@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.estimators.native import map_checks
-from psychoeval.estimators.native.map_hessian import JointCovariance, NotAMinimumError, arrow_hessian, joint_covariance
+from psychoeval.estimators.native.map_covariance import JointCovariance, NotAMinimumError, joint_covariance
+from psychoeval.estimators.native.map_hessian import arrow_hessian
 from psychoeval.estimators.native.map_objective import FloatArray, JointObjective
 from psychoeval.estimators.native.map_steps import PUBLISHED_FTOL, Optimum
 from psychoeval.irt.models import ItemModel

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from psychoeval.errors import ModelError
-from psychoeval.estimators.native.map_objective import Penalty
+from psychoeval.estimators.native.map_penalty import Penalty
 from psychoeval.irt.models import Beta, ItemModel, LogitNormal, Normal, refuse_population
 
 FloatArray = NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from psychoeval.estimators.native.map_objective import Penalty
+from psychoeval.estimators.native.map_penalty import Penalty
 from psychoeval.estimators.native.mml_form import Form
 from psychoeval.irt.models import Beta, LogitNormal, Normal
 
