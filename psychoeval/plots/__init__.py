@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from psychoeval.plots.bump import rank_bump
+from psychoeval.plots.chain_traces import chain_traces
 from psychoeval.plots.curves import item_curves
 from psychoeval.plots.forest import ability_forest
 from psychoeval.plots.plane import item_plane
+from psychoeval.plots.prior_posterior import prior_posterior
+from psychoeval.plots.rank_probabilities import rank_probabilities
 from psychoeval.plots.scatter_abilities import ability_scatter
 from psychoeval.plots.scatter_items import item_scatter
+from psychoeval.plots.score_check import score_check
 
-__all__ = ["ability_forest", "ability_scatter", "item_curves", "item_plane", "item_scatter", "rank_bump"]
+__all__ = [
+    "ability_forest",
+    "ability_scatter",
+    "chain_traces",
+    "item_curves",
+    "item_plane",
+    "item_scatter",
+    "prior_posterior",
+    "rank_bump",
+    "rank_probabilities",
+    "score_check",
+]

@@ -17,6 +17,7 @@ from psychoeval.results.fit_result import FitResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 FloatArray = NDArray[np.float64]
@@ -148,6 +149,14 @@ def style_axes(ax: Axes, *, grid: str = "x") -> None:
     ax.set_axisbelow(True)
     if grid:
         ax.grid(True, axis=grid, color="#e6e6e6", linewidth=0.6)  # type: ignore[arg-type]
+
+
+def whole_numbers(*axes: Axis) -> None:
+    """Put ticks at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    for axis in axes:
+        axis.set_major_locator(MaxNLocator(nbins="auto", integer=True))
 
 
 def heading(ax: Axes, words: str, *, size: float = 9.0) -> None:

@@ -101,9 +101,10 @@ class Sampling:
         errors = np.concatenate([np.ravel(v) for v in self.mcse_mean.values()])
         every = np.where(np.isnan(errors), np.inf, np.where(np.isnan(every), -np.inf, every))
         order = [i for i in np.argsort(-every, kind="stable")[:count] if every[i] > -np.inf]
-        return tuple(self._parameter(*places[i]) for i in order)
+        return tuple(self.parameter(*places[i]) for i in order)
 
-    def _parameter(self, name: str, place: int) -> Parameter:
+    def parameter(self, name: str, place: int = 0) -> Parameter:
+        """Return the figures of one parameter by its quantity and place in it."""
         figures = (float(np.atleast_1d(getattr(self, f)[name])[place]) for f in Figures._fields)
         return Parameter(self.labels(name)[place], name, place, *figures)
 
