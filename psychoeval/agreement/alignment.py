@@ -101,7 +101,7 @@ class Transformation:
         )
 
     def fit(self, given: FitResult) -> FitResult:
-        """Return a fit with abilities, items and latent law on the new scale."""
+        """Return a fit with abilities, items and latent law on the new scale; draws stay behind, on their own."""
         if self.is_identity:
             return given
         return replace(
@@ -109,6 +109,7 @@ class Transformation:
             abilities=None if given.abilities is None else self.abilities(given.abilities),
             item_parameters=None if given.item_parameters is None else self.items(given.item_parameters),
             latent_distribution=None if given.latent_distribution is None else self.latent(given.latent_distribution),
+            draws=None,
         )
 
 

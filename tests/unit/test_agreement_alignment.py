@@ -19,6 +19,7 @@ from psychoeval.irt.parameters import ItemParameters
 from psychoeval.results.convergence import Convergence
 from psychoeval.results.fit_result import FitResult, LatentDistribution
 from tests.unit.agreement_fits import J, ids, made, proportions
+from tests.unit.synthetic_draws import made_up
 
 
 def curves(fit: FitResult) -> np.ndarray:
@@ -147,3 +148,9 @@ def test_direction_goes_by_the_majority_of_slopes() -> None:
     few = items.discrimination * np.where(np.arange(J) < 3, -1, 1)
     assert not points_backwards(replace(items, discrimination=few))
     assert not points_backwards(replace(items, discrimination=np.full(J, np.nan)))
+
+
+def test_draws_do_not_go_along_to_another_scale() -> None:
+    fit = replace(made(), draws=made_up(persons=3, items=2, draws=5))
+    assert Transformation(2.0, 0.0).fit(fit).draws is None  # they would be on the old one
+    assert Transformation().fit(fit).draws is fit.draws
