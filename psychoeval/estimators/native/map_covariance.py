@@ -15,7 +15,7 @@ from psychoeval.estimators.native.map_objective import PRODUCT_CELLS, FloatArray
 #: Up to this many persons the full covariance of the abilities is kept.
 COVARIANCE_PERSONS: Final = 500
 #: Cells of the block between persons and items that are held at a time.
-CROSS_CELLS: Final = 1_000_000
+CROSS_CELLS: Final = 750_000
 BORDER_PRECISION: Final = 1e-10
 
 
@@ -101,7 +101,7 @@ def _invert_over_persons(hessian: ArrowHessian) -> tuple[FloatArray, FloatArray,
         if curves is None or basis is None:
             inner = _gram(images)
         else:
-            inner = _gram_at_nodes(images, basis, curves.w[:, columns] * a[columns])
+            inner = _gram_at_nodes(images, basis, curves.weights(columns=columns) * a[columns])
         items[columns] += inverse[columns] @ inner @ inverse[columns]
     full = factor.T @ factor if n_persons <= COVARIANCE_PERSONS else None
     return np.einsum("ij,ij->j", factor, factor), items, full
@@ -119,9 +119,9 @@ def _cross(hessian: ArrowHessian, columns: slice) -> list[FloatArray]:
 
 def _smooth_part(curves: Curves, scale: FloatArray) -> FloatArray:
     """Return S, (N, K), with S S' = C C' for C = basis (w scale), (N, J)."""
-    product = np.zeros((len(curves.w), len(curves.w)))
-    for columns in row_blocks(scale.size, len(curves.w), CROSS_CELLS):
-        part = curves.w[:, columns] * scale[columns]
+    product = np.zeros((len(curves.p), len(curves.p)))
+    for columns in row_blocks(scale.size, len(curves.p), CROSS_CELLS):
+        part = curves.weights(columns=columns) * scale[columns]
         product += part @ part.T
     values, vectors = np.linalg.eigh(product)
     return np.asarray((curves.basis @ vectors) * np.sqrt(np.maximum(values, 0.0)))

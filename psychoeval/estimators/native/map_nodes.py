@@ -7,6 +7,7 @@ them to rounding: K J curves instead of N J.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,7 +23,7 @@ PRECISION: Final = 1e-14
 TO_POLE: Final = 0.9
 #: The nodes span more than the abilities: polynomials of degree K magnify rounding K^2 times at the interval's ends.
 MARGIN: Final = 1.01
-#: Nodes are worth their while up to this many to a person, and up to 64 MiB an array of curves.
+#: Nodes are worth their while up to this many to a person, and up to 64 MiB of curves.
 MOST_PER_PERSON: Final = 0.25
 MOST_CELLS: Final = 2**23
 _BLOCK_CELLS: Final = 2**15
@@ -30,7 +31,7 @@ _BLOCK_CELLS: Final = 2**15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """Probabilities and weights of J items at K nodes, and the way from nodes to N persons.
+    """Probabilities of J items at K nodes, and the way from nodes to N persons.
 
     Parameters
     ----------
@@ -38,24 +39,36 @@ class Curves:
         A person's value of a smooth function is the sum of its values at the nodes with this row's factors.
     p : (K, J) array
         Trials times P.
-    w : (K, J) array
-        Trials times P (1 - P).
+    trials : int
+        n of every cell.
     loss : float
-        Sum over all cells of trials times log(1 + exp(a theta + d)).
+        Sum over all cells of n log(1 + exp(a theta + d)).
     """
 
     basis: FloatArray
     p: FloatArray
-    w: FloatArray
+    trials: int
     loss: float
+
+    def weights(self, rows: slice = slice(None), columns: slice = slice(None)) -> FloatArray:
+        """Return w = n P (1 - P) at some nodes: the whole is as large as `p` and would double what is kept."""
+        p = self.p[rows, columns]
+        w = p * (-1.0 / self.trials)
+        w += 1.0
+        w *= p
+        return w
 
     def weights_to_items(self, v: FloatArray) -> FloatArray:
         """Return sum_i w_ij v_i, (J, ...), for v of shape (N, ...)."""
-        return np.asarray(self.w.T @ (self.basis.T @ v))
+        at_nodes = self.basis.T @ v
+        out = np.zeros((self.p.shape[1], *v.shape[1:]))
+        for rows in _node_blocks(*self.p.shape):
+            out += self.weights(rows).T @ at_nodes[rows]
+        return out
 
     def weights_to_persons(self, y: FloatArray) -> FloatArray:
         """Return sum_j w_ij y_j, (N, ...), for y of shape (J, ...)."""
-        return np.asarray(self.basis @ (self.w @ y))
+        return np.asarray(self.basis @ np.concatenate([self.weights(r) @ y for r in _node_blocks(*self.p.shape)]))
 
     def expected_to_items(self, v: FloatArray) -> FloatArray:
         """Return sum_i n p_ij v_i, (J, ...), for v of shape (N, ...)."""
@@ -93,15 +106,18 @@ def curves(theta: FloatArray, a: FloatArray, d: FloatArray, trials: int) -> Curv
         return None
     nodes, basis = found
     mass = basis.sum(axis=0)
-    p, w = np.empty((nodes.size, a.size)), np.empty((nodes.size, a.size))
-    loss, step = 0.0, max(1, _BLOCK_CELLS // a.size)
-    for start in range(0, nodes.size, step):
-        rows = slice(start, start + step)
+    p, loss = np.empty((nodes.size, a.size)), 0.0
+    for rows in _node_blocks(*p.shape):
         eta = np.multiply.outer(nodes[rows], a)
         eta += d
         odds = np.exp(-np.abs(eta))
         loss += float(mass[rows] @ (np.maximum(eta, 0.0) + np.log1p(odds)).sum(axis=1))
         small = odds / (1.0 + odds)  # the smaller of P and 1 - P
         np.multiply(trials, np.where(eta > 0, 1.0 - small, small), out=p[rows])
-        np.multiply(trials, small * (1.0 - small), out=w[rows])
-    return Curves(basis, p, w, trials * loss)
+    return Curves(basis, p, trials, trials * loss)
+
+
+def _node_blocks(n_nodes: int, n_items: int) -> Iterator[slice]:
+    step = max(1, _BLOCK_CELLS // n_items)
+    for start in range(0, n_nodes, step):
+        yield slice(start, min(start + step, n_nodes))
