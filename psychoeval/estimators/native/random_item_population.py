@@ -112,21 +112,26 @@ class Population:
         out[LOG_LOCATION_SD] = rest**2 * by_q - 1.0
         return out
 
-    def expected_curvature(self, p: FloatArray, q: FloatArray, weights: FloatArray) -> FloatArray:
-        """Return the second derivatives of the log density, summed with `weights` over all nodes, (5, 5)."""
+    def curvature_moments(self, p: FloatArray, q: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the sums with `weights` over all nodes that the second derivatives of the log density need, (3, 3): of the
+        products of 1, p and what is left of q.
+        """
+        v = self.values
+        rest = q - v[LOCATION_MEAN] - v[REGRESSION] * p
+        powers = np.stack([np.ones_like(p), p, rest]).reshape(3, -1)
+        return np.asarray((powers * weights.ravel()) @ powers.T)
+
+    def expected_curvature(self, moments: FloatArray) -> FloatArray:
+        """Return the second derivatives of the log density, summed as `curvature_moments` is, (5, 5)."""
         v, out = self.values, np.zeros((SIZE, SIZE))
         by_q = np.exp(-2.0 * v[LOG_LOCATION_SD])
-        rest = q - v[LOCATION_MEAN] - v[REGRESSION] * p
-
-        def total(of: FloatArray) -> float:
-            return float((weights * of).sum())
-
+        (total, p, rest), (_, pp, p_rest), (_, _, rest_rest) = moments
         if self.has_slopes:
-            out[LOG_SLOPE_SD, LOG_SLOPE_SD] = -2.0 * total(p**2) * np.exp(-2.0 * v[LOG_SLOPE_SD])
-        out[LOCATION_MEAN, LOCATION_MEAN] = -by_q * float(weights.sum())
-        out[LOCATION_MEAN, REGRESSION] = -by_q * total(p)
-        out[LOCATION_MEAN, LOG_LOCATION_SD] = -2.0 * by_q * total(rest)
-        out[REGRESSION, REGRESSION] = -by_q * total(p**2)
-        out[REGRESSION, LOG_LOCATION_SD] = -2.0 * by_q * total(rest * p)
-        out[LOG_LOCATION_SD, LOG_LOCATION_SD] = -2.0 * by_q * total(rest**2)
+            out[LOG_SLOPE_SD, LOG_SLOPE_SD] = -2.0 * pp * np.exp(-2.0 * v[LOG_SLOPE_SD])
+        out[LOCATION_MEAN, LOCATION_MEAN] = -by_q * total
+        out[LOCATION_MEAN, REGRESSION] = -by_q * p
+        out[LOCATION_MEAN, LOG_LOCATION_SD] = -2.0 * by_q * rest
+        out[REGRESSION, REGRESSION] = -by_q * pp
+        out[REGRESSION, LOG_LOCATION_SD] = -2.0 * by_q * p_rest
+        out[LOG_LOCATION_SD, LOG_LOCATION_SD] = -2.0 * by_q * rest_rest
         return out + np.triu(out, 1).T

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.estimators.native.random_item_cells import Cells, GuessingTerms, cell_terms, cell_third, guessing_terms
+from psychoeval.estimators.native.random_item_cells import Cells, GuessingTerms, cell_terms, guessing_terms, node_terms
 from psychoeval.estimators.native.random_item_population import LOGIT_GUESSING, SIZE, Population
 
 FloatArray = NDArray[np.float64]
@@ -172,7 +172,7 @@ def evaluate(
     log_size = -0.5 * np.log(np.linalg.det(information))
     total = persons + SIZE
     by_item, means, covariances = np.empty(j), np.empty((j, 2)), np.empty((j, 2, 2))
-    sums = Sums(np.zeros(total), np.zeros((total, total)), np.zeros(total), spread)
+    sums = Sums(np.zeros(total), np.zeros((total, total)), np.zeros(total), np.zeros((3, 3)), spread)
     for items, x, n in cells.blocks(rule.log_weights.size):
         nodes = modes[items, :, None] + factor[items] @ rule.z
         value, weights = _block(x, n, t, population, nodes, rule.log_weights, sums)
@@ -181,6 +181,7 @@ def evaluate(
         means[items] = np.einsum("bkq,bq->bk", nodes, weights)
         centered = nodes - means[items, :, None]
         covariances[items] = np.einsum("bkq,blq,bq->bkl", centered, centered, weights)
+    sums.hessian[persons:, persons:] += population.expected_curvature(sums.moments)
     return Evaluation(by_item, sums.gradient, sums.hessian, sums.bend, modes, means, covariances)
 
 
@@ -191,6 +192,7 @@ class Sums:
     gradient: FloatArray
     hessian: FloatArray
     bend: FloatArray
+    moments: FloatArray
     spread: FloatArray | None
 
 
@@ -207,25 +209,25 @@ def _block(
     persons = t.size
     p, q = nodes[:, 0], nodes[:, 1]
     a = np.exp(p)
-    xx, nn, c = x[:, :, None], n[:, :, None], population.guessing
-    z = t[:, None, None] * a + population.intercept(a, q)
-    value, r, h = cell_terms(z, xx, nn, c)
-    joint = value.sum(axis=0) + population.log_density(p, q) + log_weights
+    d, c = population.intercept(a, q), population.guessing
+    value, r, h, third = node_terms(t, a, d, x, n, c, third=sums.spread is not None)
+    joint = value + population.log_density(p, q) + log_weights
     top = joint.max(axis=1, keepdims=True)
     weights = np.exp(joint - top)
     norm = weights.sum(axis=1, keepdims=True)
     weights /= norm
 
     flat, root = weights.ravel(), np.sqrt(weights)
-    h *= a * a
-    h = h.reshape(persons, -1)
     r *= a
     mean = np.einsum("ibq,bq->ib", r, weights)
     r -= mean[:, :, None]
+    h *= a * a * weights
+    curvature = h.reshape(persons, -1)
     scores = population.scores(p, q)
     mixed = None
     if population.free[LOGIT_GUESSING]:
-        mixed = guessing_terms(z, xx, nn, a, c)
+        z = np.multiply.outer(t, a) + d
+        mixed = guessing_terms(z, x[:, :, None], n[:, :, None], a, c)
         scores[LOGIT_GUESSING] = mixed.score
         place = persons + LOGIT_GUESSING
         by_both = mixed.by_ability @ flat
@@ -234,43 +236,44 @@ def _block(
         sums.hessian[place, place] += float(flat @ mixed.curvature)
     score_mean = np.einsum("kbq,bq->kb", scores, weights)
     scores -= score_mean[:, :, None]
-    if sums.spread is not None:
-        third = cell_third(z, xx, nn, c)
-        third *= a**3
-        _add_bend(r, h, third.reshape(persons, -1), scores, flat, sums, mixed)
+    if third is not None:
+        by_third = third.reshape(persons, -1) @ (a**3 * weights).ravel()
+        _add_bend(r.reshape(persons, -1), curvature, by_third, scores, flat, sums, mixed)
     r *= root
     scores *= root
     by_person, by_population = r.reshape(persons, -1), scores.reshape(SIZE, -1)
     sums.gradient[:persons] += mean.sum(axis=1)
     sums.gradient[persons:] += score_mean.sum(axis=1)
     sums.hessian[:persons, :persons] += by_person @ by_person.T
-    sums.hessian[np.arange(persons), np.arange(persons)] += h @ flat
+    sums.hessian[np.arange(persons), np.arange(persons)] += curvature.sum(axis=1)
     cross = by_person @ by_population.T
     sums.hessian[:persons, persons:] += cross
     sums.hessian[persons:, :persons] += cross.T
     sums.hessian[persons:, persons:] += by_population @ by_population.T
-    sums.hessian[persons:, persons:] += population.expected_curvature(p, q, weights)
+    sums.moments[:] += population.curvature_moments(p, q, weights)
     return (top + np.log(norm))[:, 0], weights
 
 
 def _add_bend(
     r: FloatArray,
-    h: FloatArray,
+    curvature: FloatArray,
     third: FloatArray,
     scores: FloatArray,
     weights: FloatArray,
     sums: Sums,
     mixed: GuessingTerms | None,
 ) -> None:
-    """Add the derivatives of tr(V H): posterior third cumulants of the scores with V, `r` and `scores` centered."""
+    """Add the derivatives of tr(V H): posterior third cumulants of the scores with V.
+
+    `r` (N, BQ) and `scores` (5, B, Q) are centered, `curvature` (N, BQ) is weighted and `third` (N,) summed so.
+    """
     if sums.spread is None:
         return
     persons = r.shape[0]
-    centered = r.reshape(persons, -1)
-    pulled = sums.spread @ centered
+    pulled = sums.spread @ r
     variances = np.diag(sums.spread)
-    at_node = (variances @ h + np.einsum("iq,iq->q", pulled, centered)) * weights
-    sums.bend[:persons] += centered @ at_node + variances * (third @ weights) + 2.0 * ((pulled * h) @ weights)
+    at_node = variances @ curvature + np.einsum("iq,iq->q", pulled, r) * weights
+    sums.bend[:persons] += r @ at_node + variances * third + 2.0 * np.einsum("iq,iq->i", pulled, curvature)
     sums.bend[persons:] += scores.reshape(SIZE, -1) @ at_node
     if mixed is not None:
         by_both = variances @ mixed.by_ability_twice + 2.0 * np.einsum("iq,iq->q", pulled, mixed.by_ability)
