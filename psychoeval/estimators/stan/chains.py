@@ -21,7 +21,7 @@ from psychoeval.estimators.stan.backend import SAMPLE_STATS, Progress, Sampled, 
 from psychoeval.estimators.stan.child import REPLY, SIZE_MARK
 from psychoeval.estimators.stan.refusals import refusal, why
 from psychoeval.estimators.stan.size import check_size
-from psychoeval.estimators.stan.words import progress_event, seconds
+from psychoeval.estimators.stan.words import progress_event, seconds, without_blanks
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -205,7 +205,7 @@ def _ended(child: _Child, status: int) -> Ended:
     with (child.folder / "console").open("rb") as console:
         console.seek(0, os.SEEK_END)
         console.seek(max(0, console.tell() - CONSOLE_CHARACTERS))
-        text = console.read().decode("utf-8", "replace")
+        text = without_blanks(console.read().decode("utf-8", "replace"))
     reply: dict[str, Any] = {}
     if status in (0, 1) and reply_file.is_file():
         with contextlib.suppress(ValueError):  # a full disk may have cut it short

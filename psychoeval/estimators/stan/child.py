@@ -58,7 +58,9 @@ def run(work: Callable[[Mapping[str, Any], Path], Answer]) -> None:
     except StageError as error:
         reply = {"stage": error.stage, "error": error.text, "return_code": error.return_code}
     except OSError as error:
-        problem = f"{error.filename or folder} cannot be written: {error.strerror or error}."
+        # NumPy says no more than how much it could write.
+        why = error.strerror or f"no room is left, or a limit is reached ({error})"
+        problem = f"{error.filename or folder} cannot be written: {why}."
         reply = {"stage": "writing", "error": problem, "return_code": None}
     except Exception as error:
         traceback.print_exc()

@@ -48,11 +48,10 @@ def sample(job: Mapping[str, Any], folder: Path) -> Answer:
     """Run one chain of a compiled program."""
     chain = int(folder.name)
     output = Path(job["output_dir"] or folder)
-    # cmdstanpy numbers the files of several chains only.
-    time_format = f"%Y%m%d%H%M%S-chain-{chain}"
     with stage("sampling"):
         model = cmdstanpy.CmdStanModel(exe_file=job["exe_file"])
-    threading.Thread(target=_watch_size, args=(output, chain), daemon=True).start()
+    old = frozenset(output.iterdir())
+    threading.Thread(target=_watch_size, args=(output, chain, old), daemon=True).start()
     try:
         fit = model.sample(
             data=str(folder.parent / "data.json"),
@@ -69,11 +68,12 @@ def sample(job: Mapping[str, Any], folder: Path) -> Answer:
             refresh=job["refresh"],
             show_progress=False,
             show_console=True,
-            time_fmt=time_format,
+            time_fmt=f"%Y%m%d%H%M%S%f-chain-{chain}",  # cmdstanpy numbers the files of several chains only
         )
     except (RuntimeError, ValueError) as error:
         raise _failure(error, folder) from error
-    files = sorted(str(path) for path in output.glob(f"*-chain-{chain}[._]*")) if job["output_dir"] else []
+    stem = Path(fit.runset.csv_files[0]).stem
+    files = sorted(str(path) for path in output.iterdir() if path.name.startswith(stem)) if job["output_dir"] else []
     values, stats = arrays(fit)
     version = ".".join(str(fit.metadata[f"stan_version_{part}"]) for part in ("major", "minor", "patch"))
     # What came first is the number of the chain.
@@ -99,10 +99,10 @@ def arrays(fit: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return values, {name: array.T for name, array in fit.method_variables().items()}
 
 
-def _watch_size(output: Path, chain: int) -> None:
+def _watch_size(output: Path, chain: int, old: frozenset[Path]) -> None:
     """Say how many numbers a draw has as soon as CmdStan has written the names of the columns."""
     while True:
-        for path in output.glob(f"*-chain-{chain}.csv"):
+        for path in set(output.glob(f"*-chain-{chain}.csv")) - old:
             with path.open(encoding="utf-8") as lines:
                 for line in lines:
                     if not line.startswith("#") and line.endswith("\n"):

@@ -40,6 +40,11 @@ def seconds(console: str) -> tuple[float, float]:
     return said.get("Warm-up", math.nan), said.get("Sampling", math.nan)
 
 
+def without_blanks(console: str) -> str:
+    """Return a console without empty lines, of which cmdstanpy prints many while a program ends."""
+    return "\n".join(line for line in console.splitlines() if _CHAIN.sub("", line).strip())
+
+
 def sentence(text: str, program: str) -> str:
     """Return Stan's message as one sentence: no picture of code, no line breaks.
 
@@ -64,7 +69,7 @@ def reason(console: str) -> str:
         if _REASON.match(line) and "Informational Message" not in before
     ]
     failed = [line for line in said if line.startswith("Initialization")]
-    causes = [line for line in said if not line.startswith(("Initialization", "Rejecting initial"))]
+    causes = [line for line in said if not line.startswith(("Initialization", "Rejecting", "Error evaluating"))]
     chosen = failed[:1] + causes[:1] if failed else causes[-2:] or said[-1:]
     return " ".join(dict.fromkeys(chosen or lines[-3:]))
 
