@@ -40,6 +40,7 @@ __all__ = [
     "Priors",
     "PriorsLike",
     "check_degrees_of_freedom",
+    "proper_priors",
     "refuse_population",
     "resolve_priors",
 ]
@@ -170,6 +171,35 @@ def refuse_population(model: ItemModel, estimator: str) -> None:
             f"{estimator} does not take priors whose means and SDs have densities of their own ({model.label}).",
             'Take priors="weak", whose densities are stated, or an estimator that samples a posterior.',
         )
+
+
+def proper_priors(model: ItemModel, estimator: str) -> Priors:
+    """Return the priors of a model whose posterior can be sampled.
+
+    Raises
+    ------
+    ModelError
+        If some parameter has no density of its own, so that the posterior is none or depends on the scale chosen.
+    """
+    priors, remedy = model.priors, "Give priors='population' (items drawn from one), or 'weak' (stated densities)."
+    if priors is None:
+        raise ModelError(f"{estimator} samples a posterior, and the {model.name} here has no priors.", remedy)
+    if priors.estimated_means:
+        raise ModelError(
+            f"{estimator} does not estimate the means of priors that have no density of their own ({priors.label}).",
+            remedy,
+        )
+    if priors.population is None:
+        if priors.intercept is None and priors.difficulty is None:
+            raise ModelError(f"{estimator} needs a density for difficulties or intercepts ({priors.label}).", remedy)
+        if model.name != "Rasch" and not priors.has_slope:
+            raise ModelError(f"{estimator} needs a density for slopes ({priors.label}).", remedy)
+    if model.guessing == "free":
+        raise ModelError(
+            f"{estimator} needs a density for guessing, which is free here.",
+            "Give one, such as Beta(1, 1), which is flat, or LogitNormal(-1.1, 0.5), the 3PL's default.",
+        )
+    return priors
 
 
 def check_degrees_of_freedom(model: ItemModel, most_trials: NDArray[np.integer[Any]]) -> None:

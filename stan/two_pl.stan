@@ -1,0 +1,66 @@
+// 2PL: P = 1 / (1 + exp(-a_j (theta_i - b_j))), theta ~ N(0, 1).
+functions {
+#include include/irt.stanfunctions
+}
+data {
+#include include/data.stan
+#include include/slopes.stan
+  real<lower=0> sd_slope_prior;
+  vector<lower=0, upper=1>[J] centering_slope;
+}
+transformed data {
+  array[max(N, J)] int zeros = rep_array(0, max(N, J));
+  matrix[N, J] y = to_matrix(successes);
+  vector[J] item_score = (rep_row_vector(1, N) * y)';
+}
+parameters {
+  vector[N] z;
+  real<multiplier=inv_sqrt(N)> m;
+  real<offset=log(N - 1.0), multiplier=sqrt(2.0 / (N - 1))> log_q;
+  vector[J] slope_raw;
+  vector[J] location_raw;
+  // Of the population, in the programs' own unit: mu_log_a + log s, (mu_b - m) / s, sd_b / s.
+  vector[population] mu_slope;
+  vector<lower=0>[population] sd_log_a;
+  vector[population] mu_place;
+  vector<lower=0>[population] sd_place;
+}
+transformed parameters {
+  real s = sqrt(exp(log_q) / N);
+  vector[N] theta = m + s * standardized(z);
+  vector[population] mu_log_a = mu_slope - log(s);
+  vector[population] mu_b = m + s * mu_place;
+  vector[population] sd_b = s * sd_place;
+  real slope_mean = log(s) + (population ? mu_log_a[1] : slope_prior[1]);
+  real slope_sd = population ? sd_log_a[1] : slope_prior[2];
+  real location_mean = population ? mu_b[1] : location_prior[1];
+  real location_sd = population ? sd_b[1] : location_prior[2];
+  vector[J] a = exp(from_raw(slope_raw, rep_vector(slope_mean, J), slope_sd, centering_slope)) / s;
+  vector[J] d = intercepts(location_raw, a, m, s, location_of_intercept, location_mean, location_sd,
+                           centering_location);
+}
+model {
+  z ~ sphere(width);
+  m ~ normal(0, inv_sqrt(N));
+  log_q ~ log_chi_square(N);
+  mu_log_a ~ normal(slope_prior[1], slope_prior[2]);
+  sd_log_a ~ normal(0, sd_slope_prior);
+  mu_b ~ normal(location_prior[1], location_prior[2]);
+  sd_b ~ normal(0, sd_location_prior);
+  target += 2 * population * log(s); // of mu_b and sd_b by mu_place and sd_place
+  slope_raw ~ raw(rep_vector(slope_mean, J), slope_sd, centering_slope);
+  location_raw ~ location_raw(a, m, s, location_of_intercept, location_mean, location_sd, centering_location);
+  target += dot_product(theta, y * a) + dot_product(item_score, d)
+            - sum_softplus(theta, a, d, by_person, group, group_trials, group_first, member, zeros);
+}
+generated quantities {
+  vector[J] b = -d ./ a;
+  vector[want_log_lik ? N : 0] log_lik;
+  array[want_score_rep ? N : 0] int score_rep;
+  if (want_log_lik) {
+    log_lik = marginal_log_likelihood(theta, successes, trials, a, d, rep_vector(0, 0), 1, node, log_weight);
+  }
+  if (want_score_rep) {
+    score_rep = replicated_scores_rng(theta, trials, a, d, rep_vector(0, 0));
+  }
+}
