@@ -32,9 +32,10 @@ class RandomItem:
     The mirror of marginal maximum likelihood. Items are a sample from a population, log slope and location bivariate
     normal with estimated means, SDs and correlation (Rasch: locations normal); each is integrated out on nodes that
     follow its posterior.
-    Abilities theta ~ N(0, 1) are at their posterior mode given the population (Rasch: a = 1 and N(0, s)), the
-    population where the evidence with abilities integrated out (Laplace) is largest. Maximising over both at once has
-    no maximum: smaller abilities and larger slopes of equal probabilities always have the larger density. Since the
+    Abilities theta ~ N(0, 1) have their posterior means given the population (Rasch: a = 1 and N(0, s)), from mode and
+    curvature to first order; the population is where the evidence with abilities integrated out (Laplace) is largest.
+    Maximising over both at once has no maximum: smaller abilities and larger slopes of equal probabilities always have
+    the larger density. Since the
     population holds the items, no prior on them is taken, constant items take part, and 2PL slopes do not run away
     however few the systems. The correlation has the density 3 (1 - rho^2) / 4, which keeps it off -1 and 1.
 
@@ -43,9 +44,9 @@ class RandomItem:
     Item parameters are posterior means of (log a, d), given the abilities and the population, with a = exp of the
     former, and posterior covariances by the delta method. Standard errors of abilities are the inverse information of
     the item-marginal likelihood and the prior, given the population. They hold the uncertainty of the items, as items
-    sampled from that population, and are about abilities in the frame of these systems (mean 0, SD 1); where other
-    systems of the abilities' law would lie has the error of origin and unit besides (about 1 and .7 over the root of
-    their number).
+    sampled from that population, and are about abilities in the frame of these systems (mean 0, SD 1; Rasch: mean 0),
+    whose own origin and unit they leave out; where other systems of the abilities' law would lie has the error of these
+    besides (about 1 and .7 over the root of their number).
 
     Parameters
     ----------
@@ -149,14 +150,14 @@ class RandomItem:
             max_iterations=self.max_iterations,
         )
         n_free = int(population.free.sum()) + 1
-        return Report(taking, model, cells, optimum, n_free).result(self.name, self.tolerance)
+        return Report(taking, model, cells, optimum, n_free, self.quadrature_points).result(self.name, self.tolerance)
 
     def describe(self, responses: Responses | None = None, model: ItemModel | None = None) -> str:
         """Return what would be computed, in words."""
         what = "Rasch, 2PL or 3PL" if model is None else model.label
         return (
             f"random-item: {what}; items integrated out over an estimated normal population, "
-            f"{self.quadrature_points} adaptive Gauss-Hermite nodes a dimension; abilities at their posterior mode; "
+            f"{self.quadrature_points} adaptive Gauss-Hermite nodes a dimension; posterior means of abilities; "
             f"population of greatest evidence to gradient and change <= {self.tolerance:g}, at most "
             f"{self.max_iterations} steps; standard errors with the items' uncertainty"
         )
