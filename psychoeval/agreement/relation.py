@@ -40,13 +40,20 @@ def relate(first: FitResult, second: FitResult) -> Relation:
         if not _same_form(one, two):
             differences["model"] = f"different model: {one.label} against {two.label}"
         elif (one.priors, one.guessing) != (two.priors, two.guessing):
-            differences["priors"] = f"different priors, so a different model: {one.label} against {two.label}"
+            labels = f"{_with_population(first, one)} against {_with_population(second, two)}"
+            differences["priors"] = f"different priors, so a different model: {labels}"
     if _other_data(first, second):
         differences["data"] = "fitted to different data"
     kind = _kind(first, second)
     if "priors" in differences and kind in ("same likelihood", *SIMULATED_KINDS):
         kind = "objective"
     return Relation(kind, differences, "model" not in differences, _other_scoring(first, second))
+
+
+def _with_population(fit: FitResult, model: ItemModel) -> str:
+    """Return the label of a model, with the prior that is none: items drawn from a population that was estimated."""
+    population = fit.log_likelihood_kind == "item_marginal" and model.priors is None
+    return f"{model.label} with a population of items" if population else model.label
 
 
 def _same_form(one: ItemModel, two: ItemModel) -> bool:

@@ -141,7 +141,7 @@ class Evidence:
     turned : bool
         Whether a fit was turned round.
     convention : bool
-        Whether `aligned` is an open convention of an imported table, and no finding.
+        Whether `aligned` is an open convention of a fit without a latent law, and no finding.
     ranks : RankComparison, optional
     scores : TermComparison, optional
         Expected scores.
@@ -208,8 +208,8 @@ def _alignment_words(evidence: Evidence) -> str:
     law = f"theta* = {evidence.estimated.scale:.6g} theta {evidence.estimated.shift:+.6g}"
     if evidence.convention:
         return (
-            f"The {evidence.aligned} of the second ({law}) is estimated from the values: origin and unit of an "
-            "imported table are an open convention. "
+            f"The {evidence.aligned} of the second ({law}) is estimated from the values: without a latent law (an "
+            "imported table, a conditional likelihood) origin and unit are an open convention. "
         )
     over = "; ".join(f.words for f in evidence.before if f.level == "none")
     if evidence.relation.kind in SIMULATED_KINDS:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from psychoeval.agreement.alignment import standardisation
 from psychoeval.cli.console import Format, plain, print_json, print_rows, print_table, records, say
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ def _print_ranks(comparison: Comparison, person_label: str) -> None:
         f"{n}: logits / {f.latent_distribution.sd:.3f}"
         for n, f in zip(comparison.names, comparison.fits, strict=True)
         if n in names and f.latent_distribution is not None and f.latent_distribution.sd != 1
+    ]
+    units += [
+        f"{n}: logits as given, its latent law is not known"
+        for n, f in zip(comparison.names, comparison.fits, strict=True)
+        if n in names and f.abilities is not None and f.abilities.scale == "logit" and standardisation(f) is None
     ]
     title = f"{person_label.capitalize()}s: rank (estimate), best mean rank first; ties share their mean rank"
     print_rows(rows, "table", title)

@@ -25,6 +25,8 @@ _LOOKS: Final = (
     ("disagree", "disagree", "≠"),
     ("not comparable", "none", "∅"),
 )
+#: With more pairs than this those with a proportion, whose reasons are alike, are folded.
+MANY_PAIRS: Final = 21
 _ORDER: Final = ("disagree", "scaled", "agree", "none")
 
 
@@ -35,6 +37,11 @@ class Verdict:
     text: str
     sign: str
     look: str
+
+    @property
+    def short(self) -> str:
+        """The verdict in a cell of the matrix, where the sign says the rest."""
+        return self.text.removeprefix("agree up to ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,7 @@ class PairRow:
     top: str
     moved: str
     notes: tuple[str, ...]
+    with_proportion: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +72,16 @@ class TermRow:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The agreement of all fits; `matrix` has the verdict below the diagonal and tau-b above it."""
+    """The agreement of all fits; `matrix` has the verdict below the diagonal and tau-b above it.
+
+    `scores` are the pairs with a proportion that agree, set apart where there are many pairs.
+    """
 
     labels: tuple[str, ...]
     summary: tuple[str, ...]
     matrix: tuple[tuple[Verdict | float | None, ...], ...]
     pairs: tuple[PairRow, ...]
+    scores: tuple[PairRow, ...]
     terms: tuple[TermRow, ...]
     thresholds: tuple[Threshold, ...]
 
@@ -79,7 +91,13 @@ def agreement(comparison: Comparison) -> Agreement:
     pairs, labels = comparison.pairs, comparison.names
     rows = sorted((_pair_row(p) for p in pairs), key=lambda r: _ORDER.index(r.verdict.look))
     terms = tuple(_term_row(p, t) for p in pairs for t in p.terms if t.aligned.n)
-    return Agreement(labels, _summary(rows), _matrix(labels, pairs), tuple(rows), terms, tuple(THRESHOLDS.values()))
+    apart = [r for r in rows if r.with_proportion and r.verdict.look in ("agree", "scaled")]
+    if len(rows) <= MANY_PAIRS or len(apart) == len(rows):
+        apart = []
+    first = tuple(r for r in rows if r not in apart)
+    return Agreement(
+        labels, _summary(rows), _matrix(labels, pairs), first, tuple(apart), terms, tuple(THRESHOLDS.values())
+    )
 
 
 def verdict(text: str) -> Verdict:
@@ -94,9 +112,19 @@ def _summary(rows: Sequence[PairRow]) -> tuple[str, ...]:
     if not rows:
         return ()
     counts = {look: sum(r.verdict.look == look for r in rows) for look in _ORDER}
+    named: dict[str, int] = {}
+    for row in rows:
+        if row.verdict.look == "scaled":
+            named[row.verdict.short] = named.get(row.verdict.short, 0) + 1
+    most = sorted(named, key=lambda what: -named[what])
+    what = (
+        f"agree up to {most[0]}"
+        if len(most) == 1
+        else f"agree up to something ({'; '.join(f'{k}: {named[k]}' for k in most)})"
+    )
     words = (
         ("agree", "agree"),
-        ("scaled", "agree up to something named in section 4"),
+        ("scaled", what if most else ""),
         ("disagree", "disagree"),
         ("none", "cannot be compared"),
     )
@@ -128,6 +156,7 @@ def _pair_row(pair: PairComparison) -> PairRow:
         top,
         moved,
         pair.notes,
+        pair.kind == "proportion",
     )
 
 

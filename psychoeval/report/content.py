@@ -28,6 +28,7 @@ class Content:
     cautions: tuple[tuple[str, str], ...]
     status: tuple[StatusRow, ...]
     failures: tuple[FitFailure, ...]
+    failure_groups: tuple[tuple[FitFailure, ...], ...]
     data: data.DataSection
     systems: systems.SystemsSection | None
     agreement: Agreement
@@ -35,6 +36,7 @@ class Content:
     likelihood: tuple[likelihood.LikelihoodRow, ...]
     maxima: Maxima
     pictures: tuple[pictures.Picture, ...]
+    as_given: str
     fits: tuple[tuple[str, FitResult], ...]
 
 
@@ -67,6 +69,7 @@ def content(comparison: Comparison, title: str | None = None) -> Content:
         ),
         status=tuple(status_row(n, f) for n, f in named),
         failures=comparison.failures,
+        failure_groups=tuple(tuple(g) for g in words.grouped(comparison.failures)),
         data=data.data_section(responses),
         systems=systems.systems_section(names, fits, noun),
         agreement=agreed,
@@ -74,5 +77,6 @@ def content(comparison: Comparison, title: str | None = None) -> Content:
         likelihood=tuple(likelihood.likelihood_row(n, f) for n, f in named),
         maxima=likelihood.maxima(comparison.pairs),
         pictures=tuple(pictures.pictures(comparison, responses)),
+        as_given=words.as_given(named),
         fits=named,
     )

@@ -47,6 +47,8 @@ def seconds(value: float | None) -> str:
     """Return a duration."""
     if value is None:
         return NONE
+    if value < 1e-3:
+        return "< 0.001 s"
     return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
 
 

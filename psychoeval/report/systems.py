@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, TypeAlias
 
+from psychoeval.agreement.alignment import standardisation
 from psychoeval.errors import NotComparableError
 from psychoeval.plots import by_id
 from psychoeval.report import words
@@ -16,6 +18,8 @@ from psychoeval.results.fit_result import FitResult
 MOST_ROWS: Final = 1500
 #: With more persons, those whose estimates are the same by every fit share a row of a short table.
 SHORT: Final = 60
+#: Fits side by side in a table as wide as the page.
+MOST_COLUMNS: Final = 7
 
 Rows: TypeAlias = "tuple[tuple[str, float, tuple[Cell, ...]], ...]"
 
@@ -58,6 +62,13 @@ class SystemsSection:
     short: Rows
     short_rule: str
 
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        """Columns of each of the tables into which it is cut, so that a page and a sheet of paper hold them."""
+        count = -(-len(self.columns) // MOST_COLUMNS)
+        edges = [round(k * len(self.columns) / count) for k in range(count + 1)]
+        return tuple(slice(a, b) for a, b in pairwise(edges))
+
 
 def systems_section(names: Sequence[str], fits: Sequence[FitResult], noun: str) -> SystemsSection | None:
     """Return the side-by-side table, or None where no fit has abilities."""
@@ -95,5 +106,6 @@ def _statuses(fit: FitResult) -> dict[str, str]:
 def _column(name: str, frame: str, fit: FitResult) -> Column:
     a = fit.abilities
     assert a is not None
-    scale = "logits / latent SD" if a.scale == "logit" else "proportion"
+    standard = standardisation(fit) is not None
+    scale = "proportion" if a.scale == "proportion" else "logits / latent SD" if standard else "logits"
     return Column(name, fit.convergence.believed, scale, frame, a.method, words.intervals(a))

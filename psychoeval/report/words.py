@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from psychoeval.agreement.alignment import standardisation
 from psychoeval.fitting import FitFailure
 from psychoeval.irt.parameters import Abilities
 from psychoeval.plots import by_id
@@ -16,6 +17,8 @@ from psychoeval.report.numbers import name
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 
+#: More labels than this are counted in the opening, not named.
+MOST_NAMED: Final = 5
 _MEANING: Final = {
     "converged": "The engine reached its own criterion, and every check of its answer passed.",
     "not_iterative": "A formula, computed once; nothing to converge.",
@@ -37,6 +40,14 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def grouped(failures: Sequence[FitFailure]) -> list[list[FitFailure]]:
+    """Return failures in their order, those of one problem together."""
+    groups: dict[tuple[str, str], list[FitFailure]] = {}
+    for failure in failures:
+        groups.setdefault((failure.problem, failure.remedy), []).append(failure)
+    return list(groups.values())
+
+
 def meaning(fit: FitResult) -> str:
     """Return what the status of a fit means."""
     return _MEANING[fit.convergence.status]
@@ -55,6 +66,17 @@ def advice(fit: FitResult) -> str:
     if convergence.status in ("iteration_limit", "interrupted"):
         return "Do not use its numbers yet. Allow more iterations (max_iterations), or hold the items with priors."
     return "Do not use its numbers. Do what the sentences say, and fit again."
+
+
+def as_given(named: Sequence[tuple[str, FitResult]]) -> str:
+    """Return which fits in logits could not be brought to latent SDs; "" if none."""
+    labels = [
+        n
+        for n, f in named
+        if (f.item_parameters is not None or (f.abilities is not None and f.abilities.scale == "logit"))
+        and standardisation(f) is None
+    ]
+    return listed(labels) if labels else ""
 
 
 def intervals(abilities: Abilities) -> str:
@@ -94,11 +116,18 @@ def _beliefs(names: Sequence[str], fits: Sequence[FitResult]) -> list[str]:
         if len(good) == 1
         else "may be believed as answers of their methods"
     )
-    remark = f"; {listed(noted)} with the notes in section 1" if noted else ""
-    out = [f"{listed(good)} {verb}{remark}."]
+    remark = f"; {_briefly(noted, 'of them')} with the notes in section 1" if noted else ""
+    out = [f"{_briefly(good, 'of the results') if bad else _briefly(good)} {verb}{remark}."]
     if bad:
         out.append(f"{listed(bad)} may not be believed: shown hollow or grey, and counted for no agreement.")
     return out
+
+
+def _briefly(labels: Sequence[str], whole: str = "") -> str:
+    """Return labels as a list, or how many they are of what where they are too many to read."""
+    if len(labels) <= MOST_NAMED:
+        return listed(labels)
+    return f"{len(labels)} {whole}" if whole else f"All {len(labels)}"
 
 
 def cautions(
@@ -116,7 +145,13 @@ def cautions(
             )  # fmt: skip
             out.append((f"{label} {STATUS_WORDS[fit.convergence.status]}.{because}", advice(fit)))
     return tuple(
-        [*out, *((f"{f.label} gave no result: {f.problem}", f.remedy or "See the message.") for f in failures)]
+        [
+            *out,
+            *(
+                (f"{listed([f.label for f in g])} gave no result: {g[0].problem}", g[0].remedy or "See the message.")
+                for g in grouped(failures)
+            ),
+        ]
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ import psychoeval as pe
 from psychoeval.agreement.comparison import Comparison, compare
 from psychoeval.agreement.likelihood import LikelihoodComparison
 from psychoeval.agreement.own_likelihood import OwnLikelihood, own_likelihood
+from psychoeval.cli.output import print_comparison
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import ItemParameters
 from psychoeval.irt.quadrature import posterior_grid
@@ -248,7 +251,7 @@ def test_why_a_likelihood_is_not_known(short_test: tuple[Responses, FitResult]) 
 
 
 def test_it_stands_in_every_form_of_the_comparison(
-    short_test: tuple[Responses, FitResult], stopped_early: FitResult
+    short_test: tuple[Responses, FitResult], stopped_early: FitResult, capsys: pytest.CaptureFixture[str]
 ) -> None:
     responses, mml = short_test
     comparison: Comparison = compare({"mml": mml, "engine": stopped_early}, responses=responses)
@@ -258,3 +261,33 @@ def test_it_stands_in_every_form_of_the_comparison(
     content = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))["pairs"][0]["likelihood"]
     assert (content["lower"], content["cause"], content["remedy"]) == ("engine", "stopped early", found.remedy)
     assert content["integrated"] == list(found.integrated)
+    print_comparison(comparison, responses, "verdicts", "table")
+    out = capsys.readouterr().out
+    assert f"mml / engine: {found.advice}\n" in out
+    assert f"{found.shortfall:.4f}" in out
+
+
+def test_the_report_says_it_at_its_head_and_among_the_log_likelihoods(
+    short_test: tuple[Responses, FitResult],
+    stopped_early: FitResult,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("jinja2")
+    from psychoeval.report import pictures
+    from psychoeval.report.html import report
+
+    monkeypatch.setattr(pictures, "pictures", lambda *_: [])
+    responses, mml = short_test
+    comparison = compare({"mml": mml, "engine": stopped_early}, responses=responses)
+    found = comparison.pairs[0].likelihood
+    assert found is not None
+    text = html.unescape(report(comparison, tmp_path / "r.html").read_text(encoding="utf-8"))
+    head, section = text.split('<section id="status">')[0], text.split('<section id="likelihood">')[1]
+    assert f"engine claims a maximum of the likelihood and is {found.shortfall:.2f} short of what mml reaches" in head
+    assert found.remedy in head
+    assert found.words in section
+    assert f"<td>{found.integrated[1]:.4f}</td>" in section
+    equal = report(compare({"one": mml, "two": mml}, responses=responses), tmp_path / "e.html").read_text("utf-8")
+    assert "Nothing to mend: the values of each pair agree to 0.1." in equal
+    assert "short of what" not in equal

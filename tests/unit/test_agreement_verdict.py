@@ -143,6 +143,12 @@ def test_different_models_compare_by_ranks_and_never_disagree() -> None:
     assert far.verdict == "not comparable"
 
 
+def test_a_population_of_items_is_named_where_the_model_has_no_priors() -> None:
+    population = made("random-item", log_likelihood_kind="item_marginal")
+    found = pair(made(model=ItemModel("2PL", Priors(log_discrimination=Normal(0, 0.5)))), population)
+    assert "2PL [log a ~ N(0, 0.5)] against 2PL with a population of items." in found.reason
+
+
 def test_a_rasch_model_with_priors_differs_from_one_without_by_its_priors() -> None:
     one = with_items(made(model=ItemModel("Rasch", Priors(difficulty=Normal(0, 2)))), a=lambda a: np.ones(J))
     two = with_items(made(model=ItemModel("Rasch")), a=lambda a: np.ones(J))

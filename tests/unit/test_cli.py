@@ -12,6 +12,7 @@ import pytest
 
 from psychoeval import cli
 from psychoeval.registry import REGISTRY
+from tests.golden import reference
 from tests.unit.fakes import row
 
 
@@ -193,6 +194,28 @@ def test_compare_goes_on_without_a_fit_that_failed(
     assert "map does not fit the 3PL" in " ".join(captured.err.split())
     json.loads(captured.out)
     assert run(monkeypatch, "compare", str(scores), "--strict", *options) == 4
+
+
+def test_a_log_likelihood_has_four_decimals(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "fit", "lsat7", "--estimator", "mml", "--model", "2PL", "--priors", "none") == 0
+    expected = reference("mirt_lsat7")["two_pl"]["log_likelihood"]
+    assert f"{expected:.4f}" == "-2658.8051"
+    assert f" {expected:.4f} " in capsys.readouterr().out
+
+
+def test_compare_prints_the_log_likelihoods_of_fits_that_claim_one_maximum(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--estimators", "mml", "--model", "Rasch", "--model", "1PL", "--priors", "none")
+    assert run(monkeypatch, "compare", "lsat7", *options) == 0
+    out = capsys.readouterr().out
+    table = out[out.index("Log-likelihoods of fits that claim the same maximum") :].splitlines()[1:4]
+    assert table[0].split("  ")[0] == "pair"
+    expected = f"{reference('mirt_lsat7')['rasch']['log_likelihood']:.4f}"
+    for line, name in zip(table[1:], ("mml Rasch", "mml 1PL"), strict=True):
+        assert line.rsplit(name, 1)[-1].split()[:4] == [expected, expected, "0.0000", "0.0000"]
 
 
 def test_data_and_estimators_list_what_there_is(

@@ -22,6 +22,7 @@ from psychoeval.report.frame import in_standard_frame
 from psychoeval.report.html import report
 from psychoeval.report.items import items_table
 from psychoeval.report.likelihood import likelihood_row
+from psychoeval.report.systems import systems_section
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.convergence import Convergence
 from psychoeval.results.fit_result import FitResult, LatentDistribution
@@ -386,6 +387,58 @@ def test_no_believed_result_is_said_plainly(responses):
     ((what, todo),) = words.cautions(responses, ["x"], fits, ())
     assert what.startswith("x stopped at the iteration limit.")
     assert "Rasch" in todo
+
+
+def many(responses, n):
+    fits = [irt(f"engine{k:02d}") for k in range(n)]
+    return compare([*fits, average()], responses=responses)
+
+
+def test_many_fits_stand_in_tables_no_wider_than_the_page(responses, tmp_path, undrawn):
+    text = report(many(responses, 9), tmp_path / "r.html").read_text(encoding="utf-8")
+    tables = text.split('<section id="side">')[1].split("</section>")[0].split("<table>")[1:]
+    columns = [re.findall(r'<th scope="col"[^>]*>(engine\d+ 2PL|simple-average)</th>', t) for t in tables]
+    assert [len(c) for c in columns] == [5, 5]
+    assert sorted(label for c in columns for label in c) == sorted(
+        [*(f"engine{k:02d} 2PL" for k in range(9)), "simple-average"]
+    )
+    assert all(t.count('<th scope="row">') == 4 + len(SYSTEMS) for t in tables)
+
+
+def test_many_fits_are_counted_and_pairs_with_a_proportion_folded(responses, tmp_path, undrawn):
+    text = flat(report(many(responses, 9), tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert "All 10 may be believed as answers of their methods." in text
+    reasons = text.split("<h3>The reasons</h3>")[1].split('<p class="how">')[0]
+    open_, folded = reasons.split("<summary>Pairs with a proportion, all of which agree at least in ranks: 9</summary>")
+    assert "simple-average" not in open_
+    assert open_.count('<th scope="row">engine') == 36
+    assert folded.count("<br>simple-average</th>") == 9
+    few = flat(report(many(responses, 3), tmp_path / "f.html").read_text(encoding="utf-8"))
+    assert "engine00 2PL, engine01 2PL, engine02 2PL and simple-average may be believed" in few
+    assert "Pairs with a proportion, all" not in few
+
+
+def test_failures_of_one_kind_are_told_once(responses):
+    failures = [FitFailure(n, ItemModel("2PL"), "ModelError", "Too few.", "Do less.", 0.0) for n in ("a", "b")]
+    failures.insert(1, FitFailure("c", None, "ModelError", "Other.", "", 0.0))
+    assert [[f.label for f in g] for g in words.grouped(failures)] == [["a 2PL", "b 2PL"], ["c"]]
+    assert words.cautions(responses, [], [], failures) == (
+        ("a 2PL and b 2PL gave no result: Too few.", "Do less."),
+        ("c gave no result: Other.", "See the message."),
+    )
+
+
+def test_logits_without_a_latent_law_are_not_called_latent_sds(responses):
+    cml = dataclasses.replace(irt("cml", model="Rasch", kind="conditional"), latent_distribution=None)
+    section = systems_section(["cml", "map"], [cml, irt("map")], "system")
+    assert [c.scale for c in section.columns] == ["logits", "logits / latent SD"]
+    assert words.as_given([("cml", cml), ("map", irt("map")), ("average", average())]) == "cml"
+
+
+def test_kinds_of_likelihood_are_words():
+    assert likelihood_row("x", irt("random-item", kind="item_marginal")).kind == "items integrated out"
+    assert likelihood_row("x", irt("vi", kind="elbo")).no_criteria == "lower bound (ELBO), not marginal"
+    assert numbers.seconds(6e-5) == "< 0.001 s"
 
 
 @pytest.mark.parametrize(
