@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 #: Persons x items x nodes held at once.
-BLOCK: Final = 1 << 15
+BLOCK: Final = 1 << 16
 #: exp(700) is finite.
 LARGEST_LOGIT: Final = 700.0
 
@@ -30,10 +31,15 @@ class Cells:
         n, j = self.successes.shape
         return n, j
 
+    def block_items(self, nodes: int) -> int:
+        """Return how many items a block holds at most."""
+        n, j = self.shape
+        return min(j, max(1, BLOCK // (n * nodes)))
+
     def blocks(self, nodes: int) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
         """Yield items, their successes and their trials, as floats (N, B)."""
-        n, j = self.shape
-        size = max(1, BLOCK // (n * nodes))
+        j = self.shape[1]
+        size = self.block_items(nodes)
         for start in range(0, j, size):
             items = slice(start, min(start + size, j))
             yield items, self.successes[:, items].astype(np.float64), self.trials[:, items].astype(np.float64)
@@ -43,12 +49,40 @@ class Cells:
 PRODUCT: Final = 512
 
 
+class Workspace:
+    """Arrays for one block after another: to allocate one costs more than to fill it.
+
+    Parameters
+    ----------
+    size : int
+        Cells of the largest block.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._arrays: list[FloatArray] = [np.empty(0)] * 4
+        self.size = size
+
+    def array(self, number: int, shape: tuple[int, ...]) -> FloatArray:
+        """Return array 0 to 3 in this shape; what it holds is lost when it is asked for again."""
+        if not self._arrays[number].size:
+            self._arrays[number] = np.empty(self.size)
+        return self._arrays[number][: math.prod(shape)].reshape(shape)
+
+
 def node_terms(
-    t: FloatArray, a: FloatArray, d: FloatArray, x: FloatArray, n: FloatArray, c: float, *, third: bool
+    t: FloatArray,
+    a: FloatArray,
+    d: FloatArray,
+    x: FloatArray,
+    n: FloatArray,
+    c: float,
+    space: Workspace,
+    *,
+    third: bool,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]:
     """Return items' log-likelihoods at nodes (B, Q), summed over persons, and the derivatives of their cells.
 
-    Those are by the logit, once, twice and if asked for three times, (N, B, Q) each.
+    Those are by the logit, once, twice and if asked for three times, (N, B, Q) each, in arrays 0 to 2 of `space`.
 
     Parameters
     ----------
@@ -56,10 +90,11 @@ def node_terms(
     a, d : (B, Q) arrays
     x, n : (N, B) arrays
     c : float
+    space : Workspace
     third : bool
     """
     if c == 0.0:
-        return _logistic_node_terms(t, a, d, x, n, third=third)
+        return _logistic_node_terms(t, a, d, x, n, space, third=third)
     z = np.multiply.outer(t, a)
     z += d
     xx, nn = x[:, :, None], n[:, :, None]
@@ -68,20 +103,21 @@ def node_terms(
 
 
 def _logistic_node_terms(
-    t: FloatArray, a: FloatArray, d: FloatArray, x: FloatArray, n: FloatArray, *, third: bool
+    t: FloatArray, a: FloatArray, d: FloatArray, x: FloatArray, n: FloatArray, space: Workspace, *, third: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]:
     """Return the same for c = 0, by h = tanh(z / 2): P = (1 + h) / 2.
 
     log(1 + exp z) = z / 2 + |z| / 2 + log 2 - log(1 + |h|): what is linear in z needs no cells, and logarithms of
     cells with at most one trial are one logarithm of a product.
     """
+    h, curvature, bent = (space.array(k, (t.size, *a.shape)) for k in range(3))
     right = 2.0 * x - n
     value = 0.5 * (a * (t @ right)[:, None] + d * right.sum(axis=0)[:, None])
     value -= np.log(2.0) * n.sum(axis=0)[:, None]
     all_single = bool((n == 1.0).all())
-    h = np.multiply.outer(t, 0.5 * a)
+    np.multiply(t[:, None, None], 0.5 * a, out=h)
     h += 0.5 * d
-    absolute = np.abs(h)
+    absolute = np.abs(h, out=curvature)
     value -= absolute.sum(axis=0) if all_single else np.einsum("ib,ibq->bq", n, absolute)
     np.tanh(h, out=h)
     np.abs(h, out=absolute)
@@ -93,15 +129,14 @@ def _logistic_node_terms(
             value += np.log(np.multiply.reduce(absolute[start : start + PRODUCT], axis=0))
     else:
         value += np.einsum("ib,ibq->bq", n, np.log1p(absolute, out=absolute))
-    half = 0.5 if all_single else 0.5 * n[:, :, None]
-    curvature = np.multiply(h, h, out=absolute)
+    np.multiply(h, h, out=curvature)
     curvature -= 1.0
-    curvature *= 0.25 if all_single else 0.5 * half
-    bent = curvature * h if third else None
-    if bent is not None:
+    curvature *= 0.25 if all_single else 0.25 * n[:, :, None]
+    if third:
+        np.multiply(curvature, h, out=bent)
         np.negative(bent, out=bent)
-    h *= half
-    return value, np.subtract(0.5 * right[:, :, None], h, out=h), curvature, bent
+    h *= 0.5 if all_single else 0.5 * n[:, :, None]
+    return value, np.subtract(0.5 * right[:, :, None], h, out=h), curvature, bent if third else None
 
 
 def cell_terms(

@@ -113,9 +113,7 @@ class Population:
         return out
 
     def curvature_moments(self, p: FloatArray, q: FloatArray, weights: FloatArray) -> FloatArray:
-        """Return the sums with `weights` over all nodes that the second derivatives of the log density need, (3, 3): of the
-        products of 1, p and what is left of q.
-        """
+        """Return the sums with `weights` over all nodes of products of 1, p and what is left of q, (3, 3)."""
         v = self.values
         rest = q - v[LOCATION_MEAN] - v[REGRESSION] * p
         powers = np.stack([np.ones_like(p), p, rest]).reshape(3, -1)

@@ -40,7 +40,7 @@ MAX_HALVINGS: Final = 20
 LARGEST_STEP: Final = 0.7
 #: Newton steps of the abilities at one population end when the next is shorter, in SDs, times the last change of the
 #: population; what remains is corrected for.
-INNER_TOLERANCE: Final = 1e-5
+INNER_TOLERANCE: Final = 1e-3
 SHORTEST: Final = 1e-10
 MAX_INNER: Final = 30
 #: Log-likelihood units that the nodes leave open when they move with the items.

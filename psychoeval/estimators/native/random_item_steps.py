@@ -17,7 +17,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.estimators.native.random_item_cells import Cells, GuessingTerms, cell_terms, guessing_terms, node_terms
+from psychoeval.estimators.native.random_item_cells import (
+    Cells,
+    GuessingTerms,
+    Workspace,
+    cell_terms,
+    guessing_terms,
+    node_terms,
+)
 from psychoeval.estimators.native.random_item_population import LOGIT_GUESSING, SIZE, Population
 
 FloatArray = NDArray[np.float64]
@@ -173,9 +180,10 @@ def evaluate(
     total = persons + SIZE
     by_item, means, covariances = np.empty(j), np.empty((j, 2)), np.empty((j, 2, 2))
     sums = Sums(np.zeros(total), np.zeros((total, total)), np.zeros(total), np.zeros((3, 3)), spread)
+    space = Workspace(cells.block_items(rule.log_weights.size) * persons * rule.log_weights.size)
     for items, x, n in cells.blocks(rule.log_weights.size):
         nodes = modes[items, :, None] + factor[items] @ rule.z
-        value, weights = _block(x, n, t, population, nodes, rule.log_weights, sums)
+        value, weights = _block(x, n, t, population, nodes, rule.log_weights, sums, space)
         by_item[items] = value + log_size[items]
         nodes[:, 1] = population.intercept(np.exp(nodes[:, 0]), nodes[:, 1])
         means[items] = np.einsum("bkq,bq->bk", nodes, weights)
@@ -204,13 +212,14 @@ def _block(
     nodes: FloatArray,
     log_weights: FloatArray,
     sums: Sums,
+    space: Workspace,
 ) -> tuple[FloatArray, FloatArray]:
     """Add a block's derivatives, and return its log-likelihoods (B,) and posterior weights (B, Q)."""
     persons = t.size
     p, q = nodes[:, 0], nodes[:, 1]
     a = np.exp(p)
     d, c = population.intercept(a, q), population.guessing
-    value, r, h, third = node_terms(t, a, d, x, n, c, third=sums.spread is not None)
+    value, r, h, third = node_terms(t, a, d, x, n, c, space, third=sums.spread is not None)
     joint = value + population.log_density(p, q) + log_weights
     top = joint.max(axis=1, keepdims=True)
     weights = np.exp(joint - top)
@@ -238,7 +247,7 @@ def _block(
     scores -= score_mean[:, :, None]
     if third is not None:
         by_third = third.reshape(persons, -1) @ (a**3 * weights).ravel()
-        _add_bend(r.reshape(persons, -1), curvature, by_third, scores, flat, sums, mixed)
+        _add_bend(r.reshape(persons, -1), curvature, by_third, scores, flat, sums, mixed, space)
     r *= root
     scores *= root
     by_person, by_population = r.reshape(persons, -1), scores.reshape(SIZE, -1)
@@ -262,6 +271,7 @@ def _add_bend(
     weights: FloatArray,
     sums: Sums,
     mixed: GuessingTerms | None,
+    space: Workspace,
 ) -> None:
     """Add the derivatives of tr(V H): posterior third cumulants of the scores with V.
 
@@ -270,7 +280,7 @@ def _add_bend(
     if sums.spread is None:
         return
     persons = r.shape[0]
-    pulled = sums.spread @ r
+    pulled = np.matmul(sums.spread, r, out=space.array(3, r.shape))
     variances = np.diag(sums.spread)
     at_node = variances @ curvature + np.einsum("iq,iq->q", pulled, r) * weights
     sums.bend[:persons] += r @ at_node + variances * third + 2.0 * np.einsum("iq,iq->i", pulled, curvature)
