@@ -1,0 +1,90 @@
+"""Checks of settings that estimators of several engines have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from psychoeval.errors import SettingsError
+
+
+def check_positive(**values: float) -> None:
+    """Refuse numbers that are not above 0.
+
+    Raises
+    ------
+    SettingsError
+    """
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+            raise SettingsError(f"{name} is {value!r}.", "Give a number above 0.")
+
+
+def check_between(low: float, high: float, **values: float) -> None:
+    """Refuse numbers that do not lie between `low` and `high`.
+
+    Raises
+    ------
+    SettingsError
+    """
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not low < value < high:
+            raise SettingsError(f"{name} is {value!r}.", f"Give a number between {low:g} and {high:g}.")
+
+
+def check_whole(low: int = 1, /, **values: int) -> None:
+    """Refuse numbers that are not whole, or below `low`.
+
+    Raises
+    ------
+    SettingsError
+    """
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < low:
+            raise SettingsError(f"{name} is {value!r}.", f"Give a whole number above {low - 1}.")
+
+
+def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Refuse a value that is not one of `choices`.
+
+    Raises
+    ------
+    SettingsError
+    """
+    if value not in choices:
+        raise SettingsError(f"{name} is {value!r}.", f"Choose one of {', '.join(choices)}.")
+
+
+def check_flag(**values: bool) -> None:
+    """Refuse what is not True or False.
+
+    Raises
+    ------
+    SettingsError
+    """
+    for name, value in values.items():
+        if not isinstance(value, bool):
+            raise SettingsError(f"{name} is {value!r}.", "Give True or False.")
+
+
+def check_timeout(timeout: float | None) -> None:
+    """Refuse a time limit that is not a finite number of seconds above 0, or None.
+
+    Raises
+    ------
+    SettingsError
+    """
+    if timeout is not None and (
+        isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < float("inf")
+    ):
+        raise SettingsError(f"timeout is {timeout!r}.", "Give seconds above 0, or None for no limit.")
+
+
+def check_seed(seed: int | None) -> None:
+    """Refuse a seed that R or Stan cannot take.
+
+    Raises
+    ------
+    SettingsError
+    """
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31):
+        raise SettingsError(f"seed is {seed!r}.", "Give a whole number from 0 to 2147483647, or None to draw one.")

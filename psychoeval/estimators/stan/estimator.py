@@ -1,0 +1,191 @@
+"""Stan's Hamiltonian Monte Carlo as an estimator: StanHMC."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Final, Literal, get_args
+
+import numpy as np
+
+from psychoeval.errors import SettingsError
+from psychoeval.estimators.settings import (
+    check_between,
+    check_choice,
+    check_flag,
+    check_seed,
+    check_timeout,
+    check_whole,
+)
+from psychoeval.estimators.stan.backend import BackendName, Sampled, SamplingJob, choose_backend
+from psychoeval.estimators.stan.data import check_model, program, stan_data, taking_part
+from psychoeval.estimators.stan.posterior import read_draws
+from psychoeval.estimators.stan.source import program_source
+from psychoeval.estimators.stan.starts import initial_values
+from psychoeval.irt.models import ItemModel
+from psychoeval.responses.matrix import Responses
+from psychoeval.results.convergence import Convergence
+from psychoeval.results.fit_result import FitResult
+from psychoeval.results.posterior import posterior_result
+from psychoeval.results.provenance import Provenance
+
+Starts = Literal["data", "random"]
+
+#: Below this, halves of chains have no variance to compare.
+MIN_SAMPLES: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StanHMC:
+    """The posterior, sampled by Stan's No-U-Turn sampler.
+
+    Parameters
+    ----------
+    chains : int
+    warmup, samples : int
+        Iterations of each chain before and after its adaptation ends; only the later ones are kept.
+    seed : int, optional
+        With the number of a chain it fixes the chain's draws, whatever `n_jobs`. None draws one; it is in the
+        provenance.
+    adapt_delta : float
+        Acceptance rate that the step size aims at, between 0 and 1: nearer to 1 for fewer divergences, slower.
+    max_treedepth : int
+        Doublings of a trajectory.
+    inits : {"data", "random"}
+        Where the chains start: scattered about logits of proportions, twice as wide as the posterior is about to be, so
+        that R-hat can see; or Stan's own, from (-2, 2) on its unconstrained scale.
+    backend : {"auto", "cmdstan", "stanli"}
+        ``"auto"``: CmdStan where one is installed, else stanli.
+    log_likelihood : bool
+        Whether each draw comes with every person's log-likelihood, the ability integrated out, which
+        `psychoeval.loo` needs: chains x samples x N numbers.
+    replicated_scores : bool
+        Whether each draw comes with raw scores drawn anew, for a posterior predictive check.
+    timeout : float, optional
+        Seconds for all chains together.
+    n_jobs : int, optional
+        Chains at a time; by default one a core.
+    output_dir : str or Path, optional
+        Where the files of CmdStan are kept; by default they are removed.
+    progress : bool
+        Whether to say on stderr how far each chain is.
+
+    Raises
+    ------
+    SettingsError
+        For a value that cannot be taken.
+
+    Notes
+    -----
+    The programs are in ``stan/``; `describe` shows the one that runs. theta ~ N(0, 1), in the Rasch model N(0, sigma);
+    items follow the priors of the model, by default a population of items whose means and SDs are estimated. Abilities
+    are sampled as their sample mean, sample SD and standardised rest, and items in the unit of that rest: the same
+    posterior, without the ridge along which origin and unit of abilities and items drift together. Missing cells are
+    left out; counts are binomial. Items and persons without any response come back in place with their status;
+    constant items are held by their priors. Estimates are posterior means, errors posterior SDs: abilities carry the
+    items' uncertainty. `FitResult.draws` holds the draws, `FitResult.sampling` their diagnosis. Chains run in child
+    processes. Source: Hoffman and Gelman (2014), Journal of Machine Learning Research 15, 1593-1623.
+    """
+
+    name: ClassVar[str] = "stan-hmc"
+    chains: int = 4
+    warmup: int = 500
+    samples: int = 1000
+    seed: int | None = 1
+    adapt_delta: float = 0.8
+    max_treedepth: int = 10
+    inits: Starts = "data"
+    backend: BackendName = "auto"
+    log_likelihood: bool = False
+    replicated_scores: bool = False
+    timeout: float | None = None
+    n_jobs: int | None = None
+    output_dir: str | Path | None = None
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        check_whole(chains=self.chains, warmup=self.warmup, max_treedepth=self.max_treedepth)
+        check_whole(MIN_SAMPLES, samples=self.samples)
+        if self.n_jobs is not None:
+            check_whole(n_jobs=self.n_jobs)
+        check_seed(self.seed)
+        check_between(0.0, 1.0, adapt_delta=self.adapt_delta)
+        check_choice("inits", self.inits, get_args(Starts))
+        check_choice("backend", self.backend, get_args(BackendName))
+        check_flag(log_likelihood=self.log_likelihood, replicated_scores=self.replicated_scores, progress=self.progress)
+        check_timeout(self.timeout)
+        if not isinstance(self.output_dir, (str, Path, type(None))):
+            raise SettingsError(f"output_dir is a {type(self.output_dir).__name__}.", "Give a path or None.")
+
+    def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
+        """Fit `model` to `responses`; see `psychoeval.estimators.base.Estimator.fit`."""
+        checked = check_model(model, self.name)
+        part = taking_part(responses)
+        seed = int(np.random.default_rng().integers(2**31)) if self.seed is None else self.seed
+        backend = choose_backend(self.backend)
+        job = self._job(part, checked, seed)
+        sampled = backend.sample(job)
+        return posterior_result(
+            self.name,
+            checked,
+            responses,
+            read_draws(sampled, part, checked, self.max_treedepth),
+            Convergence("sampled", iterations=self.warmup + self.samples),
+            _provenance(backend.name, job, sampled),
+            [
+                f"Chain {number} of {self.chains} failed and is left out: {said}"
+                for number, said in sampled.failed.items()
+            ],
+        )
+
+    def describe(self, responses: Responses | None = None, model: ItemModel | None = None) -> str:
+        """Return the settings and the Stan program that would run; without a model, the settings."""
+        if model is None:
+            return repr(self)
+        return f"// {self!r}\n{program_source(program(check_model(model, self.name)))}"
+
+    def _job(self, part: Responses, model: ItemModel, seed: int) -> SamplingJob:
+        data = stan_data(part, model, log_likelihood=self.log_likelihood, replicated_scores=self.replicated_scores)
+        inits = initial_values(part, model, data, chains=self.chains, seed=seed) if self.inits == "data" else None
+        return SamplingJob(
+            program=program(model),
+            data=data,
+            inits=inits,
+            chains=self.chains,
+            warmup=self.warmup,
+            samples=self.samples,
+            seed=seed,
+            adapt_delta=self.adapt_delta,
+            max_treedepth=self.max_treedepth,
+            timeout=self.timeout,
+            n_jobs=self.n_jobs or _cores(),
+            output_dir=None if self.output_dir is None else Path(self.output_dir),
+            progress=self._say if self.progress else None,
+        )
+
+    def _say(self, chain: str, event: str) -> None:
+        print(f"{self.name}: {chain}: {event}", file=sys.stderr, flush=True)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _provenance(backend: str, job: SamplingJob, sampled: Sampled) -> Provenance:
+    source = program_source(job.program)
+    details: dict[str, Any] = {
+        "program": str(job.program),
+        "program_sha256": hashlib.sha256(source.encode()).hexdigest(),
+        "warmup_seconds": list(sampled.warmup_seconds),
+        "sampling_seconds": list(sampled.sampling_seconds),
+        "chains_used": list(sampled.chain_numbers),
+        "return_codes": [sampled.return_codes[k] for k in sorted(sampled.return_codes)],
+        "console": sampled.console,
+        "files": [str(file) for file in sampled.files],
+    }
+    return Provenance(
+        engine="stan", versions=sampled.versions, bridge=backend, seed=job.seed, call=source, details=details
+    )
