@@ -111,6 +111,9 @@ def verdict(text: str) -> Verdict:
 def _summary(rows: Sequence[PairRow]) -> tuple[str, ...]:
     if not rows:
         return ()
+    if len(rows) == 1:
+        text = rows[0].verdict.text
+        return (f"The two {text}." if text != "not comparable" else "The two cannot be compared.",)
     counts = {look: sum(r.verdict.look == look for r in rows) for look in _ORDER}
     named: dict[str, int] = {}
     for row in rows:

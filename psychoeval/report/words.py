@@ -56,6 +56,8 @@ def meaning(fit: FitResult) -> str:
 def advice(fit: FitResult) -> str:
     """Return what to do about a fit."""
     convergence = fit.convergence
+    if convergence.status == "imported":
+        return "It was not judged here: see what the comparison says, in sections 4 and 6."
     if convergence.believed:
         return "Read the notes before using it." if convergence.warnings else "Use it."
     if fit.model is not None and fit.model.has_free_slopes:
@@ -106,21 +108,22 @@ def opening(
 
 def _beliefs(names: Sequence[str], fits: Sequence[FitResult]) -> list[str]:
     pairs = list(zip(names, fits, strict=True))
-    good = [n for n, f in pairs if f.convergence.believed]
+    imported = [n for n, f in pairs if f.convergence.status == "imported"]
+    good = [n for n, f in pairs if f.convergence.believed and n not in imported]
     bad = [n for n, f in pairs if not f.convergence.believed]
-    noted = [n for n, f in pairs if f.convergence.believed and f.convergence.warnings]
+    noted = [n for n, f in pairs if n in good and f.convergence.warnings]
+    distrust = f"{listed(bad)} may not be believed: shown hollow or grey, and counted for no agreement." if bad else ""
+    foreign = [f"Taken from other programs as given, and not judged: {listed(imported)}."] if imported else []
     if not good:
-        return ["None of the results may be believed."]
+        return [distrust if imported else "None of the results may be believed.", *foreign] if bad else foreign
     verb = (
         "may be believed as an answer of its method"
         if len(good) == 1
         else "may be believed as answers of their methods"
     )
     remark = f"; {_briefly(noted, 'of them')} with the notes in section 1" if noted else ""
-    out = [f"{_briefly(good, 'of the results') if bad else _briefly(good)} {verb}{remark}."]
-    if bad:
-        out.append(f"{listed(bad)} may not be believed: shown hollow or grey, and counted for no agreement.")
-    return out
+    believed = f"{_briefly(good, 'of the results' if bad or imported else '')} {verb}{remark}."
+    return [text for text in (believed, distrust, *foreign) if text]
 
 
 def _briefly(labels: Sequence[str], whole: str = "") -> str:

@@ -441,6 +441,22 @@ def test_kinds_of_likelihood_are_words():
     assert numbers.seconds(6e-5) == "< 0.001 s"
 
 
+def test_what_another_program_gave_is_not_called_believed(responses):
+    foreign = irt("their mirt", status="imported")
+    told = " ".join(words.opening(responses, ["map", "theirs"], [irt("map"), foreign]))
+    assert "map may be believed as an answer of its method. Taken from other programs as given, and not judged" in told
+    assert told.count("theirs") == 1
+    assert words.advice(foreign).startswith("It was not judged here")
+    bad = " ".join(words.opening(responses, ["x", "theirs"], [irt("map", status="failed_check"), foreign]))
+    assert "x may not be believed" in bad
+    assert "None of" not in bad
+
+
+def test_one_pair_is_told_in_a_sentence(responses, tmp_path, undrawn):
+    text = flat(report(compare([irt("a"), irt("b")], responses=responses), tmp_path / "r.html").read_text("utf-8"))
+    assert "The two agree.</p>" in text
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [(1.23456, "1.235"), (float("nan"), "–"), (None, "–"), (float("inf"), "∞"), (-np.inf, "-∞"), (0.0, "0.000"),
