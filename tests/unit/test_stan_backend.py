@@ -12,7 +12,7 @@ from psychoeval.availability import EngineState
 from psychoeval.errors import EngineFailedError, EngineUnavailableError, SettingsError
 from psychoeval.estimators.stan import backend, source, words
 from psychoeval.estimators.stan.backend import choose_backend
-from psychoeval.estimators.stan.compiled import cache_folder, executable, keep, workshop
+from psychoeval.estimators.stan.compiled import cache_folder, executable, keep, make_cache, workshop
 from tests.stan_programs import job
 
 
@@ -112,6 +112,7 @@ def test_the_cache_is_in_the_users_home(tmp_path: Path, monkeypatch: pytest.Monk
 def test_whoever_compiles_second_finds_the_first_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "p.stan").touch()
+    make_cache()
     target = executable("p", "model {}", "/opt/cmdstan", "2.36.0")
     for text in ("first", "second"):
         (tmp_path / "built").write_text(text)
@@ -175,6 +176,11 @@ Chain [1] Exception: lognormal_lpdf: Scale parameter is 0, but must be positive!
 Chain [1] Initialization between (-2, 2) failed after 100 attempts.
 Chain [1]  Try specifying initial values, reducing ranges of constrained values, or reparameterizing the model.
 """
+NO_DENSITY = """Rejecting initial value:
+  Log probability evaluates to log(0), i.e. negative infinity.
+  Stan can't start sampling from this initial value.
+Initialization between (-2, 2) failed after 100 attempts.
+"""
 REJECTED = """\
 Informational Message: The current Metropolis proposal is about to be rejected because of the following issue:
 Exception: normal_lpdf: Scale parameter is 0, but must be positive! (in 'rasch.stan', line 9)
@@ -187,6 +193,10 @@ def test_the_reason_is_found_in_what_cmdstan_prints() -> None:
     assert words.reason(NO_START) == (
         "Initialization between (-2, 2) failed after 100 attempts. Exception: lognormal_lpdf: Scale parameter is 0, "
         "but must be positive! (in 'rasch.stan', line 9)"
+    )
+    assert words.reason(NO_DENSITY) == (
+        "Initialization between (-2, 2) failed after 100 attempts. Log probability evaluates to log(0), i.e. negative "
+        "infinity."
     )
     assert words.reason(REJECTED + "terminate called after throwing an instance of 'std::bad_alloc'\n") == (
         "terminate called after throwing an instance of 'std::bad_alloc'"
@@ -201,6 +211,7 @@ def test_the_reason_is_found_in_what_cmdstan_prints() -> None:
         ("Exception: variable does not exist; processing stage=data initialization; variable name=s", "data"),
         ("Exception: p_model_namespace::p_model: s is -1, but must be greater than or equal to 0", "data"),
         ("Initialization between (-2, 2) failed after 100 attempts.", "start"),
+        ("Unrecoverable error evaluating the log probability at the initial value.", "start"),
         ("Exception: something else", "sampling"),
     ],
 )

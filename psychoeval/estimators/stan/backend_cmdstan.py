@@ -22,7 +22,7 @@ from psychoeval.estimators.stan.chains import (
     work_folder,
     write_job,
 )
-from psychoeval.estimators.stan.compiled import CPP_OPTIONS, STANC_OPTIONS, executable, keep, workshop
+from psychoeval.estimators.stan.compiled import CPP_OPTIONS, STANC_OPTIONS, executable, keep, make_cache, workshop
 from psychoeval.estimators.stan.refusals import refusal
 from psychoeval.estimators.stan.source import program_name, program_source
 
@@ -72,6 +72,7 @@ def compiled(job: SamplingJob, state: EngineState, deadline: Deadline) -> Path:
     target = executable(name, source, cmdstan, version)
     if target.is_file():
         return target
+    make_cache()
     with workshop() as folder:
         stan_file = folder / f"{name}.stan"
         stan_file.write_text(source, encoding="utf-8")
@@ -108,7 +109,7 @@ def read_csv(files: Sequence[Path]) -> Sampled:
             fit: Any = cmdstanpy.from_csv([str(file) for file in files], method="sample")
             values, stats = arrays(fit)
         except (ValueError, OSError) as error:
-            because = f"{error} ({error.__cause__})" if error.__cause__ else str(error)
+            because = f"{error} ({error.__cause__})" if error.__cause__ else str(error).rstrip(".")
             problem = f"These files are not the output of CmdStan's sampler: {because}."
             raise StoredFileError(problem, "Give the CSV files of one finished run.") from error
     version = ".".join(str(fit.metadata[f"stan_version_{part}"]) for part in ("major", "minor", "patch"))

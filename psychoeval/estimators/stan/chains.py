@@ -19,7 +19,7 @@ from psychoeval.children import running
 from psychoeval.errors import EngineFailedError, FitTimeoutError
 from psychoeval.estimators.stan.backend import SAMPLE_STATS, Progress, Sampled, SamplingJob
 from psychoeval.estimators.stan.child import REPLY, SIZE_MARK
-from psychoeval.estimators.stan.refusals import refusal, why
+from psychoeval.estimators.stan.refusals import FOR_ALL, refusal, why
 from psychoeval.estimators.stan.size import check_size
 from psychoeval.estimators.stan.words import progress_event, seconds, without_blanks
 
@@ -130,7 +130,7 @@ def run_children(
 ) -> dict[str, Ended]:
     """Run a module in one child a folder, at most `n_jobs` at once, and return how each ended.
 
-    Once the program or the data are refused no other child is waited for. Whatever ends this function, an exception of
+    Once one fails at what is the same for all, no other is waited for. Whatever ends this function, an exception of
     `progress` or Ctrl-C included, ends the children first.
     """
     waiting, ended = dict(folders), dict[str, Ended]()
@@ -154,7 +154,7 @@ def run_children(
                 if status is not None:
                     ended[label] = _ended(children.pop(label), status)
                     report(label, "failed" if ended[label].stage else "done")
-                    if ended[label].stage in ("program", "data"):
+                    if ended[label].stage in FOR_ALL:
                         return ended
             if children:
                 deadline.check(lambda: ", ".join(f"{name}: {c.event or 'starting'}" for name, c in children.items()))

@@ -23,7 +23,7 @@ SIZE_MARK: Final = "psychoeval: numbers in a draw:"
 
 
 class StageError(Exception):
-    """What went wrong, and at which stage: program, data, start, sampling or writing."""
+    """What went wrong, and at which stage: see `refusals`."""
 
     def __init__(self, stage: str, text: str, return_code: int | None = None) -> None:
         self.stage, self.text, self.return_code = stage, text, return_code

@@ -48,8 +48,10 @@ def sample(job: Mapping[str, Any], folder: Path) -> Answer:
     """Run one chain of a compiled program."""
     chain = int(folder.name)
     output = Path(job["output_dir"] or folder)
-    with stage("sampling"):
+    with stage("executable"):
         model = cmdstanpy.CmdStanModel(exe_file=job["exe_file"])
+        if not model.exe_info():  # cmdstanpy would take a program that does not start for one that SIGHUP ended
+            raise StageError("executable", job["exe_file"])
     old = frozenset(output.iterdir())
     threading.Thread(target=_watch_size, args=(output, chain, old), daemon=True).start()
     try:
@@ -115,7 +117,7 @@ def _failure(error: Exception, folder: Path) -> StageError:
     console = (folder / "console").read_text(encoding="utf-8", errors="replace")
     found = _RETURN_CODES.search(str(error))
     if found is None:  # CmdStan ended well; what it wrote cannot be read
-        return StageError("writing", str(error.__cause__ or error))
+        return StageError("writing", f"{error} ({error.__cause__})" if error.__cause__ else str(error))
     why, code = reason(console), int(found[1])
     if code < 0:
         return StageError("killed", why, code)

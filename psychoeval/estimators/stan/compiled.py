@@ -57,6 +57,20 @@ def workshop() -> Iterator[Path]:
         yield Path(name)
 
 
+def make_cache() -> None:
+    """Make the cache, and find out that it can be written.
+
+    Raises
+    ------
+    EngineFailedError
+        If it cannot.
+    """
+    with _writing_cache():
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache_folder()):
+            pass
+
+
 def keep(built: Path, source: Path, target: Path) -> None:
     """Move a compiled program and its source into the cache, whole or not at all.
 
@@ -65,15 +79,19 @@ def keep(built: Path, source: Path, target: Path) -> None:
     EngineFailedError
         If the cache cannot be written.
     """
+    with _writing_cache(), tempfile.TemporaryDirectory(dir=cache_folder()) as name:
+        half = Path(name, "half")
+        half.mkdir()
+        shutil.copy(built, half / target.name)
+        shutil.copy(source, half / f"{target.stem}.stan")
+        with contextlib.suppress(FileExistsError):  # another process was first
+            _rename(half, target.parent)
+
+
+@contextlib.contextmanager
+def _writing_cache() -> Iterator[None]:
     try:
-        target.parent.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent.parent) as name:
-            half = Path(name, "half")
-            half.mkdir()
-            shutil.copy(built, half / target.name)
-            shutil.copy(source, half / f"{target.stem}.stan")
-            with contextlib.suppress(FileExistsError):  # another process was first
-                _rename(half, target.parent)
+        yield
     except OSError as error:
         raise EngineFailedError(
             f"The compiled Stan program cannot be kept in {cache_folder()}: {error.strerror or error}.",

@@ -19,6 +19,10 @@ _STAGES: Final = {
         "Stan does not accept the data of the program {name}",
         "Correct the prior or the data that it names; if it names nothing that you gave, please report it.",
     ),
+    "executable": (
+        "The compiled program {name} does not start",
+        "Remove the folder that holds it, so that it is compiled again.",
+    ),
     "start": (
         "There is no start for the program {name}",
         'Check that the priors allow what was observed; try other initial values (inits="random", another seed).',
@@ -31,6 +35,9 @@ _STAGES: Final = {
     "defect": ("The draws of {name} could not be taken over", "This is a defect: please report it."),
     "killed": ("Stan ended while it ran {name}", "Run fewer chains at a time (n_jobs), or fit fewer items."),
 }
+
+#: Stages at which all chains fail alike.
+FOR_ALL: Final = ("program", "data", "executable")
 
 
 def why(stage: str, status: int, reply: Mapping[str, Any], console: str, name: str) -> str:
@@ -57,6 +64,6 @@ def refusal(chains: Mapping[int, tuple[str, int, Mapping[str, Any], str]], name:
     first = min(chains)
     stage, status, reply, console = chains[first]
     problem = why(stage, status, reply, console, name)
-    if wanted > 1 and stage not in ("program", "data"):
+    if wanted > 1 and stage not in FOR_ALL:
         problem = f"None of {wanted} chains gave draws. Chain {first}: {problem}"
     return EngineFailedError(problem, _STAGES[stage][1])

@@ -17,8 +17,9 @@ _PREFIX: Final = re.compile(
 )
 #: Lines of a console that say what ended it; an "Informational Message" before one says that it did not.
 _REASON: Final = re.compile(
-    r"^(?:Exception|Error|Rejecting|Initialization|Syntax error|Semantic error|Ill-formed|mismatch|variable does not|"
-    r"int variable|terminate called|Fatal|.*[Nn]o space left|.*\berror:)"
+    r"^(?:Exception|Error|Rejecting|Initialization|Unrecoverable|Log probability evaluates|Gradient evaluated|"
+    r"Syntax error|Semantic error|Ill-formed|mismatch|variable does not|int variable|.* is not a valid value|"
+    r"terminate called|Fatal|.*[Nn]o space left|.*\berror:)"
 )
 
 
@@ -84,4 +85,4 @@ def stage_of(why: str) -> str:
     """
     if "processing stage=data" in why or "_model_namespace::" in why:
         return "data"
-    return "start" if "nitialization" in why else "sampling"
+    return "start" if "nitialization" in why or "initial value" in why else "sampling"
