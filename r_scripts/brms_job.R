@@ -114,7 +114,8 @@ run_brms_job <- function(job) {
   at("building the Stan program")
   model <- rstan::stan_model(model_code = code, model_name = "psychoeval", save_dso = TRUE)
   seconds <- proc.time()[["elapsed"]] - began
-  list(model = model, seconds = seconds, from_cache = FALSE, problem = if (!is.null(file)) .keep(model, file))
+  problem <- if (is.null(file)) "no folder for it could be made" else .keep(model, file)
+  list(model = model, seconds = seconds, from_cache = FALSE, problem = problem)
 }
 
 .key <- function(code) {

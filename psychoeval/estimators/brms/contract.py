@@ -105,6 +105,11 @@ def _stopped(stage: str, error: str, messages: list[str]) -> PsychoevalError:
             "rstan finds no Boost, the C++ headers with which it builds programs.",
             'Install them: `apt-get install r-cran-bh libboost-dev`, or in R install.packages("BH").',
         )
+    if "No space left on device" in text:
+        return EngineFailedError(
+            f"R found no room on the disk while {stage}.",
+            "Make room in the folder for temporary files, or set TMPDIR to another before Python starts.",
+        )
     if stage.startswith("building"):
         if re.search(r"make: not found|g\+\+: (?:command )?not found|C\+\+ compiler|C\+\+14 standard", text):
             return EngineUnavailableError(

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import DataError
-from psychoeval.irt.parameters import ItemStatus, PersonStatus
 from psychoeval.responses.matrix import Responses
-from psychoeval.responses.screening import item_status, person_status
 
 FloatArray = NDArray[np.float64]
 
@@ -23,18 +21,14 @@ class Design:
     ----------
     responses : Responses
         As given, N persons, J items.
-    item_status, person_status : tuples of str, length J and N
-        Of all. Constant items go too: their priors hold them.
     items, persons : arrays of positions
-        Those that go: all that have a response.
+        Those that go: all that have a response. Constant items do too: their priors hold them.
     person, item : (cells,) float64 arrays
         1, 2, ... among those that go.
     successes, trials : (cells,) float64 arrays
     """
 
     responses: Responses
-    item_status: tuple[ItemStatus, ...]
-    person_status: tuple[PersonStatus, ...]
     items: NDArray[np.intp]
     persons: NDArray[np.intp]
     person: FloatArray
@@ -57,14 +51,6 @@ class Design:
         """Ids of the items that go."""
         return tuple(self.responses.item_ids[j] for j in self.items)
 
-    def fill_items(self, values: FloatArray) -> FloatArray:
-        """Return (J, ...) with `values` in the places of the items that go, and NaN elsewhere."""
-        return _fill(values, self.items, self.responses.n_items)
-
-    def fill_persons(self, values: FloatArray) -> FloatArray:
-        """Return (N, ...) with `values` in the places of the persons that go, and NaN elsewhere."""
-        return _fill(values, self.persons, self.responses.n_persons)
-
 
 def make_design(responses: Responses) -> Design:
     """Return what of the responses brms is given.
@@ -86,8 +72,6 @@ def make_design(responses: Responses) -> Design:
     row, column = np.nonzero(observed)
     return Design(
         responses,
-        item_status(responses),
-        person_status(responses),
         items,
         persons,
         (np.searchsorted(persons, row) + 1).astype(np.float64),
@@ -95,9 +79,3 @@ def make_design(responses: Responses) -> Design:
         responses.successes[row, column].astype(np.float64),
         responses.trials[row, column].astype(np.float64),
     )
-
-
-def _fill(values: FloatArray, positions: NDArray[np.intp], n: int) -> FloatArray:
-    out = np.full((n, *values.shape[1:]), np.nan)
-    out[positions] = values
-    return out

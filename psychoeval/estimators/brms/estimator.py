@@ -11,20 +11,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from psychoeval.availability import require
-from psychoeval.errors import EngineWarning, FitTimeoutError, SettingsError
+from psychoeval.errors import EngineWarning, FitTimeoutError
 from psychoeval.estimators.brms.contract import JobSettings, check_reply, make_job
 from psychoeval.estimators.brms.design import make_design
 from psychoeval.estimators.brms.progress import Progress
 from psychoeval.estimators.brms.result import make_result
 from psychoeval.estimators.brms.script import call_text, r_script
-from psychoeval.estimators.brms.settings import (
-    cache_folder,
-    check_engine_options,
-    check_number,
-    check_seed,
-    check_whole,
-)
+from psychoeval.estimators.brms.settings import cache_folder, check_engine_options
 from psychoeval.estimators.brms.syntax import check_model, make_program
+from psychoeval.estimators.settings import check_between, check_flag, check_seed, check_timeout, check_whole
 from psychoeval.irt.models import ItemModel
 from psychoeval.rbridge.bridge_rscript import RscriptBridge
 from psychoeval.rbridge.protocol import Reply
@@ -92,11 +87,9 @@ class Brms:
         check_whole(chains=self.chains, warmup=self.warmup, max_treedepth=self.max_treedepth, n_jobs=self.n_jobs)
         check_whole(MIN_SAMPLES, samples=self.samples)
         check_seed(self.seed)
-        check_number("adapt_delta", self.adapt_delta, 0.0, 1.0)
-        if self.timeout is not None:
-            check_number("timeout", self.timeout, 0.0, float("inf"))
-        if not isinstance(self.progress, bool):
-            raise SettingsError(f"progress is {self.progress!r}.", "Give True or False.")
+        check_between(0.0, 1.0, adapt_delta=self.adapt_delta)
+        check_timeout(self.timeout)
+        check_flag(progress=self.progress)
         check_engine_options(self.engine_options)
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:

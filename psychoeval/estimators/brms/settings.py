@@ -1,4 +1,4 @@
-"""Checks of the settings, and where built programs are kept."""
+"""Checks of rstan's own options, and where built programs are kept."""
 
 from __future__ import annotations
 
@@ -8,44 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from psychoeval.errors import SettingsError
+from psychoeval.estimators.settings import check_between
 
 #: Of rstan::sampling, what changes how it computes and has no setting of its own.
 ENGINE_ARGUMENTS: Final = ("init", "init_r", "control")
 _MANAGED: Final = ("adapt_delta", "max_treedepth")
-
-
-def check_whole(low: int = 1, **values: int) -> None:
-    """Refuse numbers that are not whole, or below `low`.
-
-    Raises
-    ------
-    SettingsError
-    """
-    for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < low:
-            raise SettingsError(f"{name} is {value!r}.", f"Give a whole number, {low} or more.")
-
-
-def check_seed(seed: int | None) -> None:
-    """Refuse a seed that R cannot take.
-
-    Raises
-    ------
-    SettingsError
-    """
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31):
-        raise SettingsError(f"seed is {seed!r}.", "Give a whole number from 0 to 2147483647, or None to draw one.")
-
-
-def check_number(name: str, value: float | None, low: float, high: float) -> None:
-    """Refuse a number that does not lie between `low` and `high`.
-
-    Raises
-    ------
-    SettingsError
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low < value < high:
-        raise SettingsError(f"{name} is {value!r}.", f"Give a number between {low:g} and {high:g}.")
 
 
 def check_engine_options(options: Mapping[str, Any]) -> None:
@@ -62,7 +29,7 @@ def check_engine_options(options: Mapping[str, Any]) -> None:
             raise SettingsError(f"engine_options has no {key!r}.", f"It takes rstan's {', '.join(ENGINE_ARGUMENTS)}.")
     if options.get("init", "random") not in ("random", "0"):
         raise SettingsError(f"init is {options['init']!r}.", 'Give "random" or "0".')
-    check_number("init_r", options.get("init_r", 2.0), 0.0, 100.0)
+    check_between(0.0, 100.0, init_r=options.get("init_r", 2.0))
     control = options.get("control") or {}
     if not isinstance(control, Mapping):
         raise SettingsError(f"control is a {type(control).__name__}.", "Give a mapping.")

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from psychoeval.errors import ModelError
-from psychoeval.irt.models import Beta, HalfNormal, ItemModel, ItemPopulation, LogitNormal, Normal, Priors
+from psychoeval.irt.models import (
+    Beta,
+    HalfNormal,
+    ItemModel,
+    ItemPopulation,
+    LogitNormal,
+    Normal,
+    Priors,
+    proper_priors,
+)
 
 Location = Literal["b", "d"]
 Kind = Literal["common", "sd"]
@@ -77,30 +86,11 @@ def check_model(model: ItemModel | None, estimator: str) -> tuple[ItemModel, Pri
     Raises
     ------
     ModelError
-        If there is none, or a parameter has no density or one that brms's formulas cannot express.
+        If there is none, or a parameter has no density of its own. All densities there are brms can express.
     """
     if model is None:
         raise ModelError(f"{estimator} needs a model.", "Give an ItemModel, such as ItemModel('2PL').")
-    priors = model.priors
-    remedy = "Give priors='population' (items as random effects), or 'weak' (stated densities)."
-    if priors is None:
-        raise ModelError(f"{estimator} samples a posterior, and the {model.name} here has no priors.", remedy)
-    if priors.estimated_means:
-        raise ModelError(
-            f"{estimator} does not estimate the means of priors that have no density of their own ({priors.label}).",
-            remedy,
-        )
-    if priors.population is None:
-        if priors.intercept is None and priors.difficulty is None:
-            raise ModelError(f"{estimator} needs a density for difficulties or intercepts ({priors.label}).", remedy)
-        if model.name != "Rasch" and not priors.has_slope:
-            raise ModelError(f"{estimator} needs a density for slopes ({priors.label}).", remedy)
-    if model.guessing == "free":
-        raise ModelError(
-            f"{estimator} needs a density for guessing, which is free here.",
-            "Give one, such as Beta(1, 1), which is flat, or LogitNormal(-1.1, 0.5), the 3PL's default.",
-        )
-    return model, priors
+    return model, proper_priors(model, estimator)
 
 
 def make_program(model: ItemModel, priors: Priors, *, trials: bool) -> Program:
