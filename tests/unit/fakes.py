@@ -1,10 +1,12 @@
-"""Estimators that do what a test tells them to."""
+"""Estimators and bridges that do what a test tells them to."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,3 +48,32 @@ class Fake:
 def row(models: tuple[str, ...] = ("Rasch", "2PL"), accepts: tuple[str, ...] = ("binary",)) -> Entry:
     """Return a registry row for `Fake`."""
     return Entry("tests.unit.fakes:Fake", "numpy", models, accepts, frozenset({"abilities"}), "none", "none", "a fake")
+
+
+class FakeBridge:
+    """Stands where `RscriptBridge` is made and called: keeps the jobs, prints `lines`, answers or raises `outcome`."""
+
+    name = "rscript"
+
+    def __init__(self, outcome: dict[str, Any] | Exception, lines: tuple[str, ...] = ()) -> None:
+        self.outcome, self.lines = outcome, lines
+        self.jobs: list[dict[str, Any]] = []
+        self.timeouts: list[float | None] = []
+        self._listen: Callable[[str], None] | None = None
+
+    def __call__(self, *, listen: Callable[[str], None] | None = None) -> FakeBridge:
+        self._listen = listen
+        return self
+
+    def call(
+        self, script: Path, function: str, job: Mapping[str, Any], *, timeout: float | None = None
+    ) -> dict[str, Any]:
+        assert f"{function} <- function" in script.read_text(encoding="utf-8")
+        self.jobs.append(dict(job))
+        self.timeouts.append(timeout)
+        for line in self.lines:
+            if self._listen is not None:
+                self._listen(line)
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return self.outcome

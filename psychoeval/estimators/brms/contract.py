@@ -91,8 +91,7 @@ def check_reply(reply: Reply) -> None:
         said = next(iter(failed.values()), "it said nothing")
         if "Initialization" in said or "initial value" in said:
             raise EngineFailedError(
-                f"Stan found no point to start from: in {len(failed)} of {len(failed)} chains every random start has a "
-                "log density of minus infinity or none.",
+                f"Stan found no point to start from: in all {len(failed)} chains every random start was rejected.",
                 _NO_START,
             )
         raise EngineFailedError(f"All {len(failed)} chains of brms failed: {_sentence(said)}", _NO_START)
