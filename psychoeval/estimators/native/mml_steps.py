@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import blas
 from scipy.special import log_expit
 
 from psychoeval.estimators.native.mml_cells import Cells
@@ -20,6 +21,8 @@ FloatArray = NDArray[np.float64]
 BLOCK_CELLS: Final = 2**17
 #: Factors of up to 2 whose product is taken before the logarithm: it stays below 2^512.
 PRODUCT: Final = 512
+#: Log weight, beside the largest, that counts as none: numbers near the smallest there are make products slow.
+NEGLIGIBLE: Final = -200.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,9 +199,14 @@ class _Sums:
         self.slope_successes += block.mean @ block.successes
         self.edge = max(self.edge, float(w[:, 0].max()), float(w[:, -1].max()))
         if self.trials is not None:
-            self.trials += np.asarray(block.trials).T @ w
+            _add_product(self.trials, np.asarray(block.trials), w)
         if self.successes is not None:
-            self.successes += block.successes.T @ w
+            _add_product(self.successes, block.successes, w)
+
+
+def _add_product(total: FloatArray, x: FloatArray, w: FloatArray) -> None:
+    """Add x'w to `total`, (J, Q), in its memory; both are in C order."""
+    blas.dgemm(1.0, w.T, x.T, beta=1.0, c=total.T, trans_b=True, overwrite_c=True)
 
 
 def _added(parts: list[Any]) -> FloatArray:
@@ -212,6 +220,7 @@ def _normalize(joint: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatA
     """Turn log joint densities (n, Q) into posterior weights in place; return log marginals, means and SDs."""
     top = joint.max(axis=1)
     joint -= top[:, None]
+    joint[joint < NEGLIGIBLE] = -np.inf
     np.exp(joint, out=joint)
     total = joint.sum(axis=1)
     joint /= total[:, None]
