@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from psychoeval.agreement.comparison import Comparison, compare
     from psychoeval.agreement.external import import_fit
     from psychoeval.errors import PsychoevalError
+    from psychoeval.estimators.brms.estimator import Brms
     from psychoeval.estimators.mirt.estimator import MirtEM, MirtMHRM
     from psychoeval.estimators.native.additive import Additive
     from psychoeval.estimators.native.cml import CML
@@ -23,28 +24,46 @@ if TYPE_CHECKING:
     from psychoeval.estimators.native.random_item import RandomItem
     from psychoeval.estimators.native.simple_average import SimpleAverage
     from psychoeval.estimators.native.variational import VI
+    from psychoeval.estimators.stan.estimator import StanHMC
     from psychoeval.fitting import Fits, FitStore, fit, fit_many, item_model
-    from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal, Normal, Priors
+    from psychoeval.irt.models import (
+        Beta,
+        HalfNormal,
+        ItemModel,
+        ItemPopulation,
+        LogitNormal,
+        LogNormal,
+        Normal,
+        Priors,
+    )
     from psychoeval.irt.parameters import Abilities, ItemParameters
     from psychoeval.report.html import report
     from psychoeval.responses.datasets import datasets, load_dataset
     from psychoeval.responses.matrix import Responses
     from psychoeval.responses.tables import read_table
-    from psychoeval.results.fit_result import FitResult
+    from psychoeval.results.draws import Draws
+    from psychoeval.results.fit_result import FitResult, LatentDistribution
+    from psychoeval.results.loo import loo, loo_difference
+    from psychoeval.results.sampling import Sampling
     from psychoeval.scoring import plausible_values, score
 
 _PUBLIC = {
     "Abilities": "psychoeval.irt.parameters",
     "Additive": "psychoeval.estimators.native.additive",
     "Beta": "psychoeval.irt.models",
+    "Brms": "psychoeval.estimators.brms.estimator",
     "CML": "psychoeval.estimators.native.cml",
     "CTT": "psychoeval.estimators.native.ctt",
     "Comparison": "psychoeval.agreement.comparison",
+    "Draws": "psychoeval.results.draws",
     "FitResult": "psychoeval.results.fit_result",
     "FitStore": "psychoeval.fitting",
     "Fits": "psychoeval.fitting",
+    "HalfNormal": "psychoeval.irt.models",
     "ItemModel": "psychoeval.irt.models",
     "ItemParameters": "psychoeval.irt.parameters",
+    "ItemPopulation": "psychoeval.irt.models",
+    "LatentDistribution": "psychoeval.results.fit_result",
     "LogNormal": "psychoeval.irt.models",
     "LogitNormal": "psychoeval.irt.models",
     "MAP": "psychoeval.estimators.native.map",
@@ -56,7 +75,9 @@ _PUBLIC = {
     "PsychoevalError": "psychoeval.errors",
     "RandomItem": "psychoeval.estimators.native.random_item",
     "Responses": "psychoeval.responses.matrix",
+    "Sampling": "psychoeval.results.sampling",
     "SimpleAverage": "psychoeval.estimators.native.simple_average",
+    "StanHMC": "psychoeval.estimators.stan.estimator",
     "VI": "psychoeval.estimators.native.variational",
     "compare": "psychoeval.agreement.comparison",
     "datasets": "psychoeval.responses.datasets",
@@ -65,6 +86,8 @@ _PUBLIC = {
     "import_fit": "psychoeval.agreement.external",
     "item_model": "psychoeval.fitting",
     "load_dataset": "psychoeval.responses.datasets",
+    "loo": "psychoeval.results.loo",
+    "loo_difference": "psychoeval.results.loo",
     "plausible_values": "psychoeval.scoring",
     "read_table": "psychoeval.responses.tables",
     "report": "psychoeval.report.html",
@@ -80,12 +103,17 @@ __all__ = [
     "Abilities",
     "Additive",
     "Beta",
+    "Brms",
     "Comparison",
+    "Draws",
     "FitResult",
     "FitStore",
     "Fits",
+    "HalfNormal",
     "ItemModel",
     "ItemParameters",
+    "ItemPopulation",
+    "LatentDistribution",
     "LogNormal",
     "LogitNormal",
     "MirtEM",
@@ -95,7 +123,9 @@ __all__ = [
     "PsychoevalError",
     "RandomItem",
     "Responses",
+    "Sampling",
     "SimpleAverage",
+    "StanHMC",
     "__version__",
     "compare",
     "datasets",
@@ -104,6 +134,8 @@ __all__ = [
     "import_fit",
     "item_model",
     "load_dataset",
+    "loo",
+    "loo_difference",
     "plausible_values",
     "read_table",
     "report",

@@ -42,6 +42,8 @@ class Entry:
         Whether it takes a population of items with densities of its means and SDs (``priors="population"``).
     estimates_population : bool
         Whether it estimates a population of items, which holds free slopes on few persons as a prior does.
+    slow : bool
+        Whether it takes minutes where the others take seconds: fitted only where it is named.
     """
 
     target: str
@@ -55,6 +57,7 @@ class Entry:
     estimates_prior_means: bool = False
     takes_population: bool = False
     estimates_population: bool = False
+    slow: bool = False
 
     def priors_of(self, model: str) -> str:
         """Return the default priors of a model."""
@@ -63,6 +66,7 @@ class Entry:
 
 _SCORES = frozenset({"abilities", "standard_errors"})
 _IRT = frozenset({"item_parameters", "abilities", "standard_errors", "log_likelihood"})
+_DRAWN = frozenset({"item_parameters", "abilities", "standard_errors", "draws"})
 
 REGISTRY: Final[dict[str, Entry]] = {
     "simple-average": Entry(
@@ -118,6 +122,20 @@ REGISTRY: Final[dict[str, Entry]] = {
         _IRT, "none", "posterior-average",
         "R mirt, marginal maximum likelihood by Metropolis-Hastings Robbins-Monro",
     ),
+    "stan-hmc": Entry(
+        "psychoeval.estimators.stan.estimator:StanHMC", "stan", ("Rasch", "1PL", "2PL", "3PL"), ("binary", "counts"),
+        _DRAWN, "population", "posterior-average",
+        "the full posterior by Stan's HMC (CmdStan or stanli), every chain diagnosed before it is believed",
+        takes_population=True,
+        slow=True,
+    ),
+    "brms": Entry(
+        "psychoeval.estimators.brms.estimator:Brms", "r", ("Rasch", "1PL", "2PL", "3PL"), ("binary", "counts"),
+        _DRAWN, "population", "posterior-average",
+        "R brms, the same posterior from a formula, the published reference; builds a C++ program first",
+        takes_population=True,
+        slow=True,
+    ),
 }  # fmt: skip
 
 
@@ -133,6 +151,11 @@ def entry(name: str) -> Entry:
         return REGISTRY[name]
     except KeyError:
         raise SettingsError(f"There is no estimator {name!r}.", f"Choose one of {', '.join(REGISTRY)}.") from None
+
+
+def default_names() -> list[str]:
+    """Return the estimators that a comparison takes where none is named: all but the slow ones."""
+    return [name for name, row in REGISTRY.items() if not row.slow]
 
 
 def make_estimator(name: str, /, **settings: Any) -> Estimator:

@@ -84,7 +84,8 @@ def compare(
         typer.Option(help="Rasch, 1PL, 2PL or 3PL, with priors in brackets if need be: 2PL[weak]. May be repeated."),
     ] = None,
     estimators: Annotated[
-        str | None, typer.Option(help="Names, comma-separated; all by default (see `psychoeval estimators`).")
+        str | None,
+        typer.Option(help="Names, comma-separated; all but the slow by default (see `psychoeval estimators`)."),
     ] = None,
     priors: PriorsOption = "default",
     guessing: GuessingOption = None,
@@ -105,7 +106,7 @@ def compare(
     """Fit several estimators to DATA and say which agree and which to distrust."""
     from psychoeval.agreement.comparison import compare as compare_fits
     from psychoeval.fitting import FitsInterrupted, FitStore, fit_many
-    from psychoeval.registry import REGISTRY
+    from psychoeval.registry import default_names
 
     if table not in ("verdicts", "ranks", "parameters"):
         raise SettingsError(f"--table {table} is unknown.", "Choose verdicts, ranks or parameters.")
@@ -113,7 +114,7 @@ def compare(
     models = model or ["Rasch"]
     if model is None:
         say("No --model given: Rasch.")
-    names = [n.strip() for n in estimators.split(",") if n.strip()] if estimators else list(REGISTRY)
+    names = [n.strip() for n in estimators.split(",") if n.strip()] if estimators else default_names()
     interrupted = False
     with fit_progress() as progress:
         try:

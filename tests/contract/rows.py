@@ -14,10 +14,12 @@ from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 from tests.gates import needs
 
-#: What an engine is probed as.
-GATES = {"r": "mirt"}
+#: What an engine, or an estimator with an engine of its own, is probed as.
+GATES = {"r": "mirt", "stan": "stanli", "brms": "brms"}
 #: Models of the slow rows; of the others all.
-MODELS = {"mirt-em": ("Rasch", "1PL", "2PL"), "mirt-mhrm": ("2PL",)}
+MODELS = {"mirt-em": ("Rasch", "1PL", "2PL"), "mirt-mhrm": ("2PL",), "stan-hmc": ("2PL",), "brms": ("Rasch",)}
+#: Of estimators that sample: enough draws for the contract, which asks how a result looks.
+SHORT = {"chains": 2, "warmup": 150, "samples": 150}
 
 EXTREME_RIGHT, EXTREME_WRONG, EMPTY = 0, 3, 7
 CONSTANT_WRONG, CONSTANT_RIGHT, NEVER_RUN = 1, 4, 8
@@ -27,7 +29,8 @@ def rows():
     """Return a parameter (name, model) for each row and model, gated by the engine."""
     out = []
     for name, row in REGISTRY.items():
-        marks = [needs(GATES[row.engine])] if row.engine in GATES else []
+        gate = GATES.get(name, GATES.get(row.engine))
+        marks = [needs(gate)] if gate else []
         for model in MODELS.get(name, row.models) or (None,):
             out.append(pytest.param(name, model, marks=marks, id=f"{name}-{model}" if model else name))
     return out
@@ -70,7 +73,8 @@ def item_order() -> np.ndarray:
 
 def settings(name: str) -> dict[str, int]:
     """Return the settings that make a row repeat itself."""
-    return {"seed": 11} if "seed" in make_estimator(name).__dataclass_fields__ else {}
+    fields = make_estimator(name).__dataclass_fields__
+    return {key: value for key, value in {"seed": 11, **SHORT}.items() if key in fields}
 
 
 @cache

@@ -95,7 +95,7 @@ class StanHMC:
     warmup: int = 500
     samples: int = 1000
     seed: int | None = 1
-    adapt_delta: float = 0.8
+    adapt_delta: float = 0.9
     max_treedepth: int = 10
     inits: Starts = "data"
     backend: BackendName = "auto"
