@@ -4,9 +4,9 @@
 
 Truth: theta ~ N(0, 1), b ~ N(0, 1.5), a ~ LN(0, .3) (1 for Rasch and 1PL; the 3PL's c from its default prior), cells
 missing at random. Intervals of abilities are judged in the frame of the sample (mean 0 and SD 1 of these persons;
-Rasch: mean 0), those of items by `mml`, which hold the error of origin and unit, as drawn; the other frame is beside
-it. Scores are judged against the expected score on these items (additive, ctt), or on all items like these
-(simple-average), and classical item statistics against all persons like these.
+Rasch: mean 0); those of items by `mml`, and of latent SDs, hold the error of origin and unit, and are judged as drawn;
+the other frame is beside it. Scores are judged against the expected score on these items (additive, ctt), or on all
+items like these (simple-average), and classical item statistics against all persons like these.
 
 An interval meets its promise if the Monte Carlo interval of its coverage (mean of seeds -+ t SE, the seed as the unit)
 meets .93 to .97. Estimators whose target is ``none`` promise nothing, and 30 x 100 is reported only. Every seed is kept
@@ -74,7 +74,7 @@ FITS = {
 
 def own_frame(estimator: str, interval: str) -> str:
     """Return the frame that an interval is about."""
-    if estimator == "mml" and interval != "ability":
+    if interval == "latent SD" or (estimator == "mml" and interval != "ability"):
         return "drawn"
     return "sample"
 

@@ -41,9 +41,14 @@ def test_fewer_items_seen_mean_a_larger_error() -> None:
     x[0, 3:] = NAN
     fit = CTT().fit(Responses.from_array(x))
     assert fit.abilities is not None
+    assert fit.item_statistics is not None
     error = fit.abilities.standard_error
     assert error is not None
-    assert error[0] / error[1] == pytest.approx(np.sqrt(3))
+    # Three of nine items: the error of measurement grows by sqrt(3), and which three they are adds its own.
+    p = fit.item_statistics.proportion_correct
+    spread = p.var(ddof=1) - np.mean(fit.item_statistics.standard_errors["proportion_correct"] ** 2)
+    assert spread > 0
+    assert error[0] ** 2 == pytest.approx(3 * error[1] ** 2 + spread * (1 / 3 - 1 / 9))
 
 
 def test_sparse_data_go_by_what_is_available() -> None:

@@ -84,7 +84,10 @@ class CTT:
         FitResult
             `item_statistics`; `abilities`, the mean over the items seen with its standard error of measurement,
             sqrt((mean item variance - mean item covariance) / items seen): item difficulties are held fixed, a
-            person's reactions to single items count as error; `statistics`, the whole-test figures.
+            person's reactions to single items count as error. A person who saw n of J items has the error of that
+            choice besides, variance of the difficulties (1 / n - 1 / J), right where cells are missing at random
+            (absolute error of a random subset; Brennan 2001, Generalizability Theory). `statistics`, the whole-test
+            figures.
         """
         moments = row_moments(responses.successes, responses.trials)
         used: BoolArray = np.asarray(responses.trials.any(axis=0))
@@ -105,7 +108,7 @@ class CTT:
             abilities=Abilities(
                 responses.person_ids,
                 moments.mean,
-                _measurement_error(reliability, moments.n),
+                np.sqrt(_measurement_error(reliability, moments.n) ** 2 + _of_items_seen(items, moments.n)),
                 method="mean",
                 scale="proportion",
                 uncertainty="items fixed",
@@ -173,6 +176,17 @@ def _measurement_error(reliability: Reliability, n_items: FloatArray) -> FloatAr
     if variance > 0 or (variance == 0 and not np.isnan(reliability.alpha)):
         np.divide(variance, n_items, out=out, where=n_items > 0)
     return np.asarray(np.sqrt(out))
+
+
+def _of_items_seen(items: ItemStatistics, n_items: FloatArray) -> FloatArray:
+    """Return the variance of the mean difficulty of a random subset of the items that anybody saw, (N,)."""
+    p, error = items.proportion_correct, items.standard_errors["proportion_correct"]
+    known = np.isfinite(p)
+    j = int(np.count_nonzero(known))
+    spread = max(0.0, float(np.var(p[known], ddof=1) - np.mean(error[known] ** 2))) if j > 1 else 0.0
+    out = np.zeros(n_items.shape)
+    np.divide(spread * (j - n_items), j * n_items, out=out, where=n_items > 0)
+    return out
 
 
 def _item_statistics(responses: Responses, used: BoolArray, source: Counts) -> ItemStatistics:
