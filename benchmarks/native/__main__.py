@@ -2,7 +2,7 @@
 
 Without options: mml on five seeds a size (one at 6000x28000), and R mirt, at its default and with 241 nodes and 5,000
 cycles, on one seed of the sizes it can be waited for (others with --sizes and --limit). Every run has a child process
-of its own, one thread and a time limit. Writes out/bench-native.json and out/bench-native-growth.png.
+of its own, one thread and a time limit. Writes out/bench-native.json and out/bench-native-growth-*.png.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Collection
 
 from benchmarks.native import growth
+from benchmarks.native.blas import share_of_peak
 from benchmarks.native.data import SIZES, simulate
 from benchmarks.native.environments import ROOT, NotThere
 from benchmarks.native.programs import PROGRAMS, Program
@@ -28,6 +29,8 @@ QUICK = {
     "r-mirt-fine": ("100x1000",),
 }
 CORES_AT_LARGE = 2
+#: Of which cost growth is measured, where they run.
+GROWING = ("mml", "map")
 
 
 def main() -> None:
@@ -42,17 +45,22 @@ def main() -> None:
         print("\n" + "\n".join(size_lines(size, found)), flush=True)
     print("\nTargets, mml:")
     print("\n".join(judge(runs)))
-    _print_share_of_peak(runs)
     if options.growth:
-        ours = PROGRAMS["mml"]
-        path = OUT / "bench-native-growth.png"
-        sentences = growth.draw(growth.measure(ours, options.limit), ours.label, path)
-        print("\n" + "\n".join(sentences) + f"\nPicture: {path.relative_to(ROOT)}")
+        for key in GROWING:
+            if key in options.peers:
+                _growth(PROGRAMS[key], options.limit)
+        print("\n" + share_of_peak(PROGRAMS["mml"], options.limit))
     OUT.mkdir(exist_ok=True)
     (OUT / "bench-native.json").write_text(
         json.dumps([dataclasses.asdict(r) for rs in runs.values() for r in rs], indent=1)
     )
     print(f"\n{time.monotonic() - began:.0f} s in all; every run is in out/bench-native.json")
+
+
+def _growth(program: Program, limit: float) -> None:
+    path = OUT / f"bench-native-growth-{program.key}.png"
+    sentences = growth.draw(growth.measure(program, limit), program.label, path)
+    print(f"\n{program.label}:\n" + "\n".join(sentences) + f"\nPicture: {path.relative_to(ROOT)}", flush=True)
 
 
 def _is_there(program: Program) -> bool:
@@ -76,7 +84,12 @@ def _options() -> argparse.Namespace:
         help=f"programs, comma-separated, of {', '.join(PROGRAMS)}",
     )
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for one run (default 300)")
-    parser.add_argument("--no-growth", dest="growth", action="store_false", help="leave out the picture of cost growth")
+    parser.add_argument(
+        "--no-growth",
+        dest="growth",
+        action="store_false",
+        help="leave out cost growth and the share of the matrix-product rate",
+    )
     return parser.parse_args()
 
 
@@ -114,18 +127,6 @@ def _size(size: str, options: argparse.Namespace) -> list[Run]:
                     )
                 )
     return sorted(runs, key=lambda r: options.peers.index(r.program))
-
-
-def _print_share_of_peak(runs: dict[str, list[Run]]) -> None:
-    for size, found in runs.items():
-        for r in found:
-            flops, peak = r.facts.get("product_flops"), r.facts.get("blas_peak")
-            if r.program == "mml" and r.seed == 0 and flops and peak:
-                share = flops / (r.values["cpu"] * peak)
-                print(
-                    f"{size}: products of {flops / 1e9:.1f} GFLOP in {r.values['cpu']:.2f} CPU s, {share:.0%} of the "
-                    f"{peak / 1e9:.0f} GFLOP/s that sgemm reaches here"
-                )
 
 
 if __name__ == "__main__":
