@@ -16,7 +16,9 @@ from tests.unit.map_reference import PUBLISHED, WEAK, simulated
 from tests.unit.test_map_objective import SD, a_point, all_slopes
 
 
-def both(monkeypatch, slopes, n, j, *, trials=1, missing=0.0) -> tuple[JointObjective, JointObjective]:
+def both(
+    monkeypatch, slopes, n, j, *, trials=1, missing=0.0, keeps_cells=False
+) -> tuple[JointObjective, JointObjective]:
     """The objective that keeps its cells, and the one that has nodes for them, of the same data."""
     x, _ = simulated(n, j, trials=trials)
     count = np.full_like(x, trials)
@@ -24,7 +26,9 @@ def both(monkeypatch, slopes, n, j, *, trials=1, missing=0.0) -> tuple[JointObje
         count[np.random.default_rng(2).random(count.shape) < missing] = 0
         x = np.minimum(x, count)
     kept = JointObjective(x, count, WEAK, slopes=slopes, ability_sd=SD[slopes])
-    monkeypatch.setattr(map_objective, "KEPT_CELLS", 0)
+    monkeypatch.setattr(map_objective, "NODE_CELLS", 0)
+    if not keeps_cells:
+        monkeypatch.setattr(map_objective, "KEPT_CELLS", 0)
     return kept, JointObjective(x, count, WEAK, slopes=slopes, ability_sd=SD[slopes])
 
 
@@ -42,9 +46,9 @@ def test_interpolation_is_exact_to_rounding(steepest) -> None:
 
 
 @all_slopes
-@pytest.mark.parametrize("trials", [1, 3])
-def test_nodes_give_what_cells_give(slopes, trials, monkeypatch) -> None:
-    kept, at_nodes = both(monkeypatch, slopes, 700, 12, trials=trials)
+@pytest.mark.parametrize(("trials", "keeps_cells"), [(1, False), (3, False), (1, True)])
+def test_nodes_give_what_cells_give(slopes, trials, keeps_cells, monkeypatch) -> None:
+    kept, at_nodes = both(monkeypatch, slopes, 700, 12, trials=trials, keeps_cells=keeps_cells)
     point = a_point(kept)
     first, second = kept.evaluate(point), at_nodes.evaluate(point)
     assert first.curves is None

@@ -22,9 +22,10 @@ Slopes = Literal["fixed", "common", "free"]
 BLOCK_CELLS: Final = 32_768
 #: The same where a block only meets two vectors.
 PRODUCT_CELLS: Final = 131_072
-#: Up to here residuals and weights are kept (four arrays of 8 bytes a cell); beyond it nodes of ability stand for the
-#: cells of complete data (`map_nodes`), and others are computed again.
+#: Up to here residuals and weights are kept (four arrays of 8 bytes a cell); beyond it they are computed again.
 KEPT_CELLS: Final = 4_000_000
+#: Beyond it nodes of ability stand for the cells of complete data (`map_nodes`), if there are fewer nodes than persons.
+NODE_CELLS: Final = 500_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +89,7 @@ class JointObjective:
         self.n_slopes = {"fixed": 0, "common": 1, "free": self.n_items}[slopes]
         self.equal_trials = _equal_trials(trials)
         self.all_single = self.equal_trials == 1
+        self.has_nodes = self.equal_trials > 0 and successes.size > NODE_CELLS
         self.keeps_cells = successes.size <= KEPT_CELLS
         if self.keeps_cells:  # converted once instead of at every evaluation
             self._x = successes.astype(np.float64)
@@ -140,7 +142,7 @@ class JointObjective:
         theta, u, d = self.split(point)
         with np.errstate(over="ignore"):
             a = np.exp(self.log_slopes(u))
-        if self.equal_trials and not self.keeps_cells:
+        if self.has_nodes:
             found = curves(theta, a, d, self.equal_trials)
             if found is not None:
                 return self._evaluate_at_nodes(point, a, found)
@@ -198,7 +200,7 @@ class JointObjective:
 
     def _data_blocks(self) -> Iterator[tuple[slice, FloatArray]]:
         for rows in row_blocks(self.n_persons, self.n_items, PRODUCT_CELLS):
-            yield rows, self.successes[rows].astype(np.float64)
+            yield rows, self._x[rows] if self.keeps_cells else self.successes[rows].astype(np.float64)
 
     def penalties(self, point: FloatArray) -> float:
         """Return the part of F that comes from the priors, that of the abilities included."""
