@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from psychoeval.errors import SettingsError
@@ -88,3 +89,8 @@ def check_seed(seed: int | None) -> None:
     """
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31):
         raise SettingsError(f"seed is {seed!r}.", "Give a whole number from 0 to 2147483647, or None to draw one.")
+
+
+def usable_cores() -> int:
+    """Return the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -91,22 +91,39 @@ def posterior_items(draws: Draws, responses: Responses, model: ItemModel) -> Ite
 def posterior_abilities(draws: Draws, responses: Responses) -> Abilities:
     """Return posterior means and SDs of the abilities, all N persons in place, with their covariance where N <= 2000.
 
-    The SDs are over the draws of the items too: the items' uncertainty is in them.
+    The SDs are over the draws of the items too: the items' uncertainty is in them. Persons with the same responses have
+    the same posterior: their draws are taken together, so that they are tied, as they are for every other estimator.
     """
     theta, n = draws.pooled("ability"), responses.n_persons
     places = _places(draws.person_ids, responses.person_ids)
+    alike = _alike(responses, places)
+    mean, variance = theta.mean(axis=0), theta.var(axis=0, ddof=1)
+    shared = _mean_of(alike, mean)
+    spread = _mean_of(alike, variance + (mean - shared) ** 2)
     covariance = None
     if n <= MAX_COVARIANCE:
         covariance = np.full((n, n), np.nan)
         covariance[np.ix_(places, places)] = np.cov(theta, rowvar=False)
     return Abilities(
         responses.person_ids,
-        _in_place(theta.mean(axis=0), places, n),
-        _in_place(theta.std(axis=0, ddof=1), places, n),
+        _in_place(shared, places, n),
+        _in_place(np.sqrt(spread), places, n),
         "EAP",
         status=person_status(responses),
         covariance=covariance,
     )
+
+
+def _alike(responses: Responses, places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return a number for each of the persons at `places`, the same for those with the same responses."""
+    cells = np.concatenate([responses.successes[places], responses.trials[places]], axis=1)
+    return np.unique(cells, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _mean_of(groups: NDArray[np.intp], values: FloatArray) -> FloatArray:
+    """Return for each value the mean over its group."""
+    means = np.bincount(groups, values) / np.bincount(groups)
+    return np.asarray(means[groups])
 
 
 def _places(some: tuple[str, ...], ids: tuple[str, ...]) -> NDArray[np.intp]:

@@ -19,7 +19,14 @@ from psychoeval.estimators.brms.result import make_result
 from psychoeval.estimators.brms.script import call_text, r_script
 from psychoeval.estimators.brms.settings import cache_folder, check_engine_options
 from psychoeval.estimators.brms.syntax import check_model, make_program
-from psychoeval.estimators.settings import check_between, check_flag, check_seed, check_timeout, check_whole
+from psychoeval.estimators.settings import (
+    check_between,
+    check_flag,
+    check_seed,
+    check_timeout,
+    check_whole,
+    usable_cores,
+)
 from psychoeval.irt.models import ItemModel
 from psychoeval.rbridge.bridge_rscript import RscriptBridge
 from psychoeval.rbridge.protocol import Reply
@@ -49,8 +56,8 @@ class Brms:
         Doublings of a trajectory.
     timeout : float, optional
         Seconds for the whole job, R's start and the building of the program (about 40) included.
-    n_jobs : int
-        Chains at a time.
+    n_jobs : int, optional
+        Chains at a time; by default one a core.
     progress : bool
         Whether to say on stderr how far each chain is.
     engine_options : mapping
@@ -79,12 +86,14 @@ class Brms:
     adapt_delta: float = 0.8
     max_treedepth: int = 10
     timeout: float | None = None
-    n_jobs: int = 1
+    n_jobs: int | None = None
     progress: bool = False
     engine_options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_whole(chains=self.chains, warmup=self.warmup, max_treedepth=self.max_treedepth, n_jobs=self.n_jobs)
+        check_whole(chains=self.chains, warmup=self.warmup, max_treedepth=self.max_treedepth)
+        if self.n_jobs is not None:
+            check_whole(n_jobs=self.n_jobs)
         check_whole(MIN_SAMPLES, samples=self.samples)
         check_seed(self.seed)
         check_between(0.0, 1.0, adapt_delta=self.adapt_delta)
@@ -116,8 +125,8 @@ class Brms:
 
     def _settings(self, seed: int | None) -> JobSettings:
         shared = {f.name for f in dataclasses.fields(JobSettings)} & {f.name for f in dataclasses.fields(self)}
-        values = {name: getattr(self, name) for name in shared - {"seed"}}
-        return JobSettings(**values, seed=seed, options=self.engine_options)
+        values = {name: getattr(self, name) for name in shared - {"seed", "n_jobs"}}
+        return JobSettings(**values, seed=seed, n_jobs=self.n_jobs or usable_cores(), options=self.engine_options)
 
     def _call(self, job: Mapping[str, Any]) -> Reply:
         progress = Progress(self.name, show=self.progress)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from psychoeval.estimators.settings import (
     check_seed,
     check_timeout,
     check_whole,
+    usable_cores,
 )
 from psychoeval.estimators.stan.backend import BackendName, Sampled, SamplingJob, choose_backend
 from psychoeval.estimators.stan.data import check_model, program, stan_data, taking_part
@@ -161,17 +161,13 @@ class StanHMC:
             adapt_delta=self.adapt_delta,
             max_treedepth=self.max_treedepth,
             timeout=self.timeout,
-            n_jobs=self.n_jobs or _cores(),
+            n_jobs=self.n_jobs or usable_cores(),
             output_dir=None if self.output_dir is None else Path(self.output_dir),
             progress=self._say if self.progress else None,
         )
 
     def _say(self, chain: str, event: str) -> None:
         print(f"{self.name}: {chain}: {event}", file=sys.stderr, flush=True)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _provenance(backend: str, job: SamplingJob, sampled: Sampled) -> Provenance:
