@@ -97,6 +97,10 @@ class MAP:
     ranks. At 1000 x 100 every 2PL search reached its minimum, and 8 % of the fits are ``failed_check``: slopes come out
     doubled, so that of an item with a true one of 4 to 7 passes 10, up to 75. There the objective can have several
     minima; the one found is that below smoothed logits of the raw scores.
+
+    Complete data of 6,000 x 28,000 take about a minute of one core and .5 GB beside the data (one byte a cell), four
+    fifths of it for the standard errors. Cost and memory of these grow with the square of the smaller of persons and
+    twice the items.
     """
 
     name: ClassVar[str] = "map"
