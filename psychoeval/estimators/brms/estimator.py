@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -80,7 +79,7 @@ class Brms:
 
     name: ClassVar[str] = "brms"
     chains: int = 4
-    warmup: int = 1000
+    warmup: int = 500
     samples: int = 1000
     seed: int | None = 1
     adapt_delta: float = 0.8
@@ -124,9 +123,16 @@ class Brms:
         return r_script(make_design(responses), checked, program, self._settings(self.seed))
 
     def _settings(self, seed: int | None) -> JobSettings:
-        shared = {f.name for f in dataclasses.fields(JobSettings)} & {f.name for f in dataclasses.fields(self)}
-        values = {name: getattr(self, name) for name in shared - {"seed", "n_jobs"}}
-        return JobSettings(**values, seed=seed, n_jobs=self.n_jobs or usable_cores(), options=self.engine_options)
+        return JobSettings(
+            chains=self.chains,
+            warmup=self.warmup,
+            samples=self.samples,
+            seed=seed,
+            adapt_delta=self.adapt_delta,
+            max_treedepth=self.max_treedepth,
+            n_jobs=self.n_jobs or usable_cores(),
+            options=self.engine_options,
+        )
 
     def _call(self, job: Mapping[str, Any]) -> Reply:
         progress = Progress(self.name, show=self.progress)
