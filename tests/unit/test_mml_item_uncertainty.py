@@ -90,6 +90,8 @@ def test_auto_is_below_100_persons_and_says_so() -> None:
     assert many.abilities.uncertainty == "items fixed"
     assert "held fixed" in many.statistics["standard_errors"]
     assert "carried in below 100 persons" in MML().describe()
+    assert "carried in below 200 persons" in MML().describe(model=item_model("3PL"))
+    assert fit(responses(150, 10), "3PL").abilities.uncertainty == "items sampled"
     assert "given the items" in MML().describe(responses(100, 10), item_model("2PL"))
     assert "carried in" in MML(item_uncertainty=True).describe(responses(100, 10), item_model("2PL"))
 

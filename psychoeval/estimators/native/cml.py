@@ -48,6 +48,10 @@ class CML:
     Abilities are scored afterwards, with the difficulties held fixed: no law of the abilities is assumed, so there is
     no posterior.
 
+    Coverage of the 95 % intervals by benchmarks/interval_coverage.py (30 x 100, 100 x 200, 400 x 100; one trial a cell
+    and ten; complete and 30 % missing at random): difficulties .947-.958, abilities (Warm's) .943-.952; Monte Carlo
+    errors at most .005.
+
     Parameters
     ----------
     ability_method : {"WLE", "ML"}

@@ -43,10 +43,13 @@ LISTWISE_SHARE = 0.5
 class CTT:
     """Proportion correct and item-rest correlation of items; alpha, KR-20 and the standard error of measurement.
 
-    Persons score the mean over the items they saw, unadjusted for their difficulty. Coverage of score -+ 1.96 standard
-    errors of measurement measured in 2PL worlds (benchmarks/coverage_proportions.py), for the expected score on all
-    items of the test: complete data .95-1.00, cells missing at random .94 with one trial a cell and .52-.87 with many,
-    .28-.55 where systems saw items near their own level.
+    Persons score the mean over the items they saw, unadjusted for their difficulty. Coverage of the 95 % intervals
+    measured in 2PL worlds (benchmarks/interval_coverage.py and coverage_proportions.py), of the expected score on all
+    items of the test: complete data .95-.97, to 1.00 with 10 items of a hundred trials (items of unequal slopes count
+    as error), cells missing at random .95-.96; .71 with 10 x 10 cells of a hundred trials half missing, where pairwise
+    covariances often leave no error, and .32-.60 where systems saw items near their own level. Of items, about all
+    persons like these: proportions .93-.96, item-rest correlations .89-.91 with 30 persons, .93-.94 with 100, .94-.95
+    with 400; of alpha (Feldt, complete) .92-1.00.
 
     Parameters
     ----------

@@ -98,6 +98,11 @@ class MAP:
     doubled, so that of an item with a true one of 4 to 7 passes 10, up to 75. There the objective can have several
     minima; the one found is that below smoothed logits of the raw scores.
 
+    More trials a cell make the overstated slopes of the 2PL show more (benchmarks/interval_coverage.py, as they come):
+    at 100 x 200 abilities are covered at .84 with one trial and .69 with ten, slopes at .96 and .55; at 400 x 100 at
+    .55 and .28, .30 and .00. The Rasch model with the right `ability_sd` has .95-.99 for abilities and .95-1.00 for
+    difficulties, which hold the error of the origin.
+
     Complete data of 6,000 x 28,000 take about a minute of one core and .5 GB beside the data (one byte a cell), four
     fifths of it for the standard errors. Cost and memory of these grow with the square of the smaller of persons and
     twice the items.

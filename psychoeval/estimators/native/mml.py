@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Literal, cast, get_args
 import numpy as np
 
 from psychoeval.errors import ModelError, SettingsError
-from psychoeval.estimators.native.mml_abilities import FEW_PERSONS, ItemUncertainty
+from psychoeval.estimators.native.mml_abilities import ItemUncertainty, few_persons
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import make_form
 from psychoeval.estimators.native.mml_latent import maximize_with_law
@@ -77,9 +77,10 @@ class MML:
     item_uncertainty : {"auto", True, False}
         Whether standard errors of abilities also hold what the errors of the items add, by the delta method, in the
         frame of these persons (their mean and SD; Rasch: their mean). ``"auto"``: below 100 persons, where it is a
-        tenth to a fifth of the variance. Without standard errors of the items it cannot be; ``statistics`` says what
-        was done, and `Abilities.uncertainty` is "items sampled" or "items fixed". `psychoeval.score` with
-        ``item_uncertainty=True`` is about new persons instead, and adds the error of origin and unit.
+        tenth to a fifth of the variance, and below 200 where guessing is estimated. Without standard errors of the
+        items it cannot be; ``statistics`` says what was done, and `Abilities.uncertainty` is "items sampled" or "items
+        fixed". `psychoeval.score` with ``item_uncertainty=True`` is about new persons instead, and adds the error of
+        origin and unit.
     n_threads : int, optional
         None takes all cores there are.
     on_interrupt : {"raise", "return"}
@@ -92,6 +93,31 @@ class MML:
     ------
     SettingsError
         If a setting cannot be taken.
+
+    Notes
+    -----
+    Coverage of nominal 95 % intervals by ``benchmarks/interval_coverage.py``, default priors, one trial a cell and ten,
+    complete and 30 % missing, 60 seeds (30 x 100: 100), lowest and highest of the four. Abilities in the frame of the
+    sample, items (which hold the error of origin and unit) as drawn; Monte Carlo errors at most .01, at ten trials .02
+    for items and .05 for latent SDs:
+
+    ========= ===== ========= ========= ========= ========= =========
+    size      model abilities a         b         d         c
+    ========= ===== ========= ========= ========= ========= =========
+    30 x 100  Rasch .953-.957           .946-.959 .946-.959
+    30 x 100  2PL   .941-.957 .927-.980 .950-.968 .947-.962
+    100 x 200 Rasch .945-.951           .946-.951 .946-.951
+    100 x 200 2PL   .928-.948 .921-.964 .946-.953 .944-.955
+    100 x 200 3PL   .939-.949 .933-.967 .948-.952 .940-.945 .948-.954
+    400 x 100 Rasch .948-.952           .943-.948 .943-.948
+    400 x 100 2PL   .943-.951 .941-.959 .948-.957 .945-.950
+    400 x 100 3PL   .938-.949 .942-.957 .940-.951 .937-.945 .939-.953
+    ========= ===== ========= ========= ========= ========= =========
+
+    These are averages: of slopes, and of c at one trial, the highest third is covered at .87 to .94, which is what
+    priors do. Latent SDs (Rasch) and the 1PL's slope, value -+ 1.96 SE, are covered at .86 to .94 with 30 or 100
+    persons, .90 to .97 with 400: an SD of few persons is not normal. With 35 persons on 390 items slopes come out 8 %
+    too large and abilities are covered at .936, with the items' errors (.919 without).
     """
 
     name: ClassVar[str] = "mml"
@@ -184,13 +210,13 @@ class MML:
             f"mml: marginal maximum likelihood of {what}, {self.latent} latent law; EM with parameter expansion and "
             f"Anderson acceleration to steps <= {self.tolerance:g}, at most {self.max_iterations} iterations; "
             f"trapezoid rule no coarser than the smallest posterior SD; standard errors {self.standard_errors} from "
-            f"the observed information; abilities {self.ability_method}, {self._errors_of_abilities(responses)}"
+            f"the observed information; abilities {self.ability_method}, {self._errors_of_abilities(responses, model)}"
         )
 
-    def _errors_of_abilities(self, responses: Responses | None) -> str:
+    def _errors_of_abilities(self, responses: Responses | None, model: ItemModel | None) -> str:
         carried = "their errors with the items' carried in"
         if self.item_uncertainty == "auto" and self.standard_errors != "none":
             if responses is None:
-                return f"{carried} below {FEW_PERSONS} persons"
-            return carried if responses.n_persons < FEW_PERSONS else "their errors given the items"
+                return f"{carried} below {few_persons(model)} persons"
+            return carried if responses.n_persons < few_persons(model) else "their errors given the items"
         return carried if self.item_uncertainty is True else "their errors given the items"

@@ -12,6 +12,7 @@ from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_law import Nodes
 from psychoeval.estimators.native.mml_steps import Expectation
 from psychoeval.irt import scoring
+from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import AbilityMethod
 from psychoeval.irt.quadrature import Grid
 from psychoeval.irt.score_equations import KnownItems
@@ -26,8 +27,16 @@ from psychoeval.irt.score_uncertainty import (
 FloatArray = NDArray[np.float64]
 ItemUncertainty = Literal["auto"] | bool
 
-#: Below so many persons ``"auto"`` carries the items' errors into those of the abilities.
+#: Below so many persons ``"auto"`` carries the items' errors into those of the abilities; below the second where c is
+#: estimated: 3PL abilities of 100 persons on 200 items, .3 of the cells missing, are covered at
+#: .918 without and .939 with them.
 FEW_PERSONS: Final = 100
+FEW_PERSONS_WITH_GUESSING: Final = 200
+
+
+def few_persons(model: ItemModel | None) -> int:
+    """Return the number of persons below which ``"auto"`` carries the items' errors into those of abilities."""
+    return FEW_PERSONS_WITH_GUESSING if model is not None and model.guessing_is_estimated else FEW_PERSONS
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.estimators.native.map_checks import overdispersion_warning, with_runaways
-from psychoeval.estimators.native.mml_abilities import FEW_PERSONS, ItemUncertainty, Scorer
+from psychoeval.estimators.native.mml_abilities import ItemUncertainty, Scorer, few_persons
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_covariance import NO_MAXIMUM, ItemErrors, item_errors
 from psychoeval.estimators.native.mml_form import Form
@@ -43,8 +43,9 @@ GIVEN: Final = "items held fixed at their estimates"
 Errors = Literal["auto", "full", "blocks", "none"]
 #: Of a spline of an empirical law: fewer than one person in a million.
 NO_WEIGHT: Final = 1e-6
+AS_IN: Final = "(priors='hierarchical')"
 MORE: Final = "allow more (max_iterations=), or hold"
-HOLD: Final = "Hold the items by priors (priors='hierarchical'), or fit a smaller model"
+HOLD: Final = f"Hold the items by priors {AS_IN}, or fit a smaller model"
 #: Below so many persons a 3PL with free guessing is poorly determined: c runs to 0 or .4 (600 x 15, c = .25).
 FREE_GUESSING_MIN_PERSONS: Final = 1000
 
@@ -131,8 +132,7 @@ class Report:
         if self.model.name == "Rasch":
             a = np.ones_like(a)
         errors = self._errors
-        sd_error = None
-        blocks = None
+        sd_error = blocks = None
         if errors.blocks is not None:
             blocks = errors.blocks.copy()
             if self.model.name == "Rasch":
@@ -157,14 +157,15 @@ class Report:
     @cached_property
     def _carries_items(self) -> bool:
         """Whether errors of abilities hold those of the items."""
-        asked = self.cells.n_persons < FEW_PERSONS if self.item_uncertainty == "auto" else self.item_uncertainty
+        asked = self.item_uncertainty
+        asked = self.cells.n_persons < few_persons(self.model) if asked == "auto" else asked
         return asked and self._errors.blocks is not None
 
     def _abilities(self) -> Abilities:
-        counts, point = self.maximum.counts, self.maximum.point
+        point = self.maximum.point
         items = KnownItems(self._a, point[:, 1], self.form.asymptote(point))
-        is_normal = self.maximum.law.weights is None
-        scorer = Scorer(self.cells, items, counts, self.sign, self.ability_method, empirical=not is_normal)
+        empirical = self.maximum.law.weights is not None
+        scorer = Scorer(self.cells, items, self.maximum.counts, self.sign, self.ability_method, empirical)
         estimate, error = scorer.scores()
         if self._carries_items:
             error = np.sqrt(error**2 + self._items_share(scorer, estimate))
@@ -256,8 +257,7 @@ class Report:
         out = []
         if ended == "iteration_limit":
             why = "slopes had run to their bound. Hold" if self.maximum.pinned[:, 0].any() else MORE
-            out.append(f"EM stopped after {n} iterations, before it converged: {why} the items by priors "
-                       "(priors='hierarchical').")  # fmt: skip
+            out.append(f"EM stopped after {n} iterations, before it converged: {why} the items by priors {AS_IN}.")
         if ended == "interrupted":
             out.append(f"Interrupted after {n} iterations: this is where the search stood, not a maximum.")
         if self.maximum.counts.nodes.capped:

@@ -27,7 +27,9 @@ class SimpleAverage:
 
     Coverage of the 95 % intervals measured in 2PL worlds (benchmarks/coverage_proportions.py), for the score on all
     items like these: .94-.96 from 10 items of one trial or 20 of ten, .82-.88 with 5 to 10 items of a hundred trials,
-    and down to .53 where systems saw items near their own level.
+    and down to .53 where systems saw items near their own level. With 100 or 200 items, complete or 30 % missing at
+    random (benchmarks/interval_coverage.py), .94-.96 with one trial and .92-.96 with ten, Monte Carlo error .02: all
+    systems share the items.
     """
 
     name: ClassVar[str] = "simple-average"
