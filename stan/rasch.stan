@@ -46,9 +46,10 @@ model {
 generated quantities {
   vector[J] b = -d;
   vector[want_log_lik ? N : 0] log_lik;
-  array[want_score_rep ? N : 0] int score_rep;
+  vector[want_score_rep ? N : 0] score_rep;
   if (want_log_lik) {
-    log_lik = marginal_log_likelihood(theta, successes, trials, ones, d, rep_vector(0, 0), sigma, node, log_weight);
+    log_lik = marginal_log_likelihood(theta, successes, trials, ones, d, rep_vector(0, 0), sigma, scoring_steps, node,
+                                      spacing);
   }
   if (want_score_rep) {
     score_rep = replicated_scores_rng(theta, trials, ones, d, rep_vector(0, 0));
