@@ -13,6 +13,7 @@ from psychoeval.irt.models import LogNormal, Normal, Priors
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.tables import read_table
 from psychoeval.results.fit_result import FitResult
+from tests.gates import needs
 
 DATA = Path(__file__).parent / "data" / "42"
 EXPECTED = json.loads((DATA / "expected.json").read_text())
@@ -61,3 +62,21 @@ def test_in_posterior_sds_the_sampler_is_near_and_nearer_with_its_priors(
     assert np.abs(without).max() == pytest.approx(0.95, abs=0.02)
     # A posterior mean is above the mode of a skewed density.
     assert np.abs(with_priors).max() < 0.4
+
+
+@needs("stanli", "arviz")
+def test_our_own_sampler_reaches_the_published_posterior(responses: Responses) -> None:
+    found = fit(responses, "stan-hmc", model="2PL", priors=PRIORS)
+    assert found.convergence.status == "sampled"
+    assert found.sampling is not None
+    assert found.item_parameters is not None
+    errors = found.item_parameters.standard_errors
+    assert errors is not None
+    sd = np.concatenate([errors["discrimination"], errors["intercept"]])
+    ours = np.concatenate([found.sampling.mcse_mean[name] for name in ("discrimination", "intercept")])
+    # Theirs: 4 x 2000 draws, taken to be worth 2000 independent ones; and three decimals.
+    theirs = np.array(EXPECTED["hmc_sd"]) / np.sqrt(2000)
+    off = parameters(found) - np.array(EXPECTED["hmc_mean"])
+    assert np.all(np.abs(off) < 4 * np.hypot(ours, theirs) + 5e-4)
+    # The SD of 2000 normal draws is within 6 % in 999 of 1000 cases; slopes have longer tails.
+    assert sd == pytest.approx(np.array(EXPECTED["hmc_sd"]), rel=0.12)
