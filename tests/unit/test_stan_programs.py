@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.special import expit, logsumexp
 
 from psychoeval.estimators.stan.data import program, stan_data
 from psychoeval.estimators.stan.source import program_source
+from psychoeval.estimators.stan.starts import initial_values
+from psychoeval.irt.curves import node_log_likelihood
 from psychoeval.irt.models import (
     Beta,
     HalfNormal,
@@ -22,6 +26,7 @@ from psychoeval.irt.models import (
 )
 from psychoeval.responses.matrix import Responses
 from tests.gates import needs
+from tests.parity import tolerances
 from tests.unit.stan_density import program_log_density, random_parameters
 
 pytestmark = needs("stanli")
@@ -75,3 +80,114 @@ def test_a_program_has_the_density_of_its_model(model: ItemModel, kind: str) -> 
         found, _ = compiled.log_prob_grad(compiled.unconstrain(p))
         differences.append(found - program_log_density(model, responses, data, p))
     assert np.ptp(differences) < 1e-9 * max(1, np.abs(differences).max())
+
+
+def draws_of(
+    model: ItemModel, responses: Responses, *, chains: int = 1, warmup: int, samples: int, **asked: bool
+) -> Any:
+    data = stan_data(responses, model, **asked)
+    compiled = built(model, data)
+    starts = [compiled.unconstrain(s) for s in initial_values(responses, model, data, chains=chains, seed=1)]
+    return compiled.sample(chains=chains, seed=5, warmup=warmup, samples=samples, refresh=0, inits=starts)
+
+
+def simulated(n: int, j: int, *, trials: int = 1, missing: float = 0.0) -> Responses:
+    rng = np.random.default_rng(8)
+    p = expit(np.exp(rng.normal(0, 0.4, j)) * (rng.normal(size=(n, 1)) - rng.normal(size=j)))
+    n_ij = np.where(rng.random((n, j)) < missing, 0, trials)
+    n_ij[0] = n_ij[:, 0] = trials
+    return Responses.from_array(rng.binomial(n_ij, p), trials=n_ij)
+
+
+@pytest.mark.parametrize(
+    ("model", "responses"),
+    [
+        (ItemModel("Rasch", POPULATION), simulated(30, 12)),
+        (ItemModel("1PL", ON_B), simulated(30, 12, missing=0.3)),
+        (ItemModel("2PL", ON_D), simulated(30, 5)),
+        (ItemModel("2PL", POPULATION), simulated(20, 150)),
+        (ItemModel("2PL", POPULATION), simulated(20, 30, trials=8, missing=0.3)),
+        (ItemModel("3PL", POPULATION, 0), simulated(30, 5)),
+        (ItemModel("3PL", POPULATION, 0.2), simulated(20, 150, missing=0.2)),
+        (ItemModel("3PL", ON_D, Beta(5, 17)), simulated(30, 5)),
+    ],
+    ids=lambda value: value.label if isinstance(value, ItemModel) else "x".join(map(str, value.successes.shape)),
+)
+def test_the_marginal_log_likelihood_is_the_integral(model: ItemModel, responses: Responses) -> None:
+    fit = draws_of(model, responses, warmup=150, samples=20, log_likelihood=True)
+    nodes = np.linspace(-12, 12, 4801)
+    for k in range(0, 20, 5):
+        sd = fit["sigma"][k] if model.name == "Rasch" else 1.0
+        a = fit["a"][k] if model.name != "Rasch" else np.ones(responses.n_items)
+        c = fit["c"][k] if "c" in fit.variables else 0.0
+        at_nodes = node_log_likelihood(responses.successes, responses.trials, nodes * sd, a, fit["d"][k], c)
+        dense = logsumexp(at_nodes + stats.norm.logpdf(nodes) + np.log(nodes[1] - nodes[0]), axis=1)
+        # Largest measured: 1.2e-5, of 150 items with guessing; without 9e-9.
+        np.testing.assert_allclose(fit["log_lik"][k], dense, rtol=0, atol=5e-5)
+
+
+@pytest.mark.parametrize("model", [ItemModel("Rasch", ON_D), ItemModel("3PL", POPULATION)], ids=lambda m: m.name)
+def test_replicated_scores_are_drawn_from_the_model_on_the_items_taken(model: ItemModel) -> None:
+    responses = simulated(25, 10, trials=3, missing=0.4)
+    fit = draws_of(model, responses, warmup=200, samples=400, replicated_scores=True)
+    a = fit["a"] if model.name != "Rasch" else np.ones((400, 10))
+    c = fit["c"][:, None] if "c" in fit.variables else 0.0
+    p = c + (1 - c) * expit(fit["theta"][:, :, None] * a[:, None] + fit["d"][:, None])
+    mean, variance = (responses.trials * p).sum(2), (responses.trials * p * (1 - p)).sum(2)
+    score = fit["score_rep"]
+    assert (score == np.round(score)).all()
+    z = (score - mean).sum(0) / np.sqrt(variance.sum(0))
+    assert stats.kstest(z, "norm").pvalue > 1e-3  # their seed is fixed
+    assert stats.chi2.sf(((score - mean) ** 2 / variance).sum() / score.size * 1e4, 1e4) > 1e-3
+
+
+PLAIN = """
+data { int N; int J; array[N, J] int trials; array[N, J] int successes; }
+parameters {
+  vector[N] theta; vector[J] za; vector[J] zb;
+  real mu_log_a; real<lower=0> sd_log_a; real mu_b; real<lower=0> sd_b;
+}
+transformed parameters { vector[J] a = exp(mu_log_a + sd_log_a * za); vector[J] b = mu_b + sd_b * zb; }
+model {
+  theta ~ std_normal(); za ~ std_normal(); zb ~ std_normal();
+  mu_log_a ~ normal(-0.3, 0.6); sd_log_a ~ normal(0, 0.7); mu_b ~ normal(0.5, 1.2); sd_b ~ normal(0, 0.8);
+  for (i in 1:N) successes[i] ~ binomial_logit(trials[i], a .* (theta[i] - b));
+}
+"""
+
+
+def test_the_posterior_is_that_of_a_plain_program() -> None:
+    import stanli
+
+    responses, model = simulated(20, 8, trials=2, missing=0.1), ItemModel("2PL", POPULATION)
+    ours = draws_of(model, responses, chains=2, warmup=500, samples=2000)
+    known = {"N": 20, "J": 8, "trials": responses.trials, "successes": responses.successes}
+    plain = stanli.Model(stan_code=PLAIN, data=known).sample(
+        chains=2, seed=3, warmup=500, samples=2000, delta=0.95, refresh=0
+    )
+    for name in ("theta", "a", "b", "mu_log_a", "sd_log_a", "mu_b", "sd_b"):
+        one, two = (np.log(f.draws(name)) if name == "a" else f.draws(name) for f in (ours, plain))
+        one, two = (draws.reshape(2, 2000, -1) for draws in (one, two))
+        errors = [np.array([_mcse(draws[..., k]) for k in range(draws.shape[2])]) for draws in (one, two)]
+        off = (one.mean((0, 1)) - two.mean((0, 1))) / np.hypot(*errors)
+        assert np.abs(off).max() < tolerances.POSTERIOR_MCSE, name
+        ratio = np.log(one.std((0, 1)) / two.std((0, 1)))
+        assert np.abs(ratio).max() < 0.2, name
+
+
+def _mcse(draws: np.ndarray) -> float:
+    """Return the Monte Carlo error of the mean of (chains, draws), from ArviZ's effective sample size."""
+    from arviz_stats.base import array_stats
+
+    return float(draws.std() / np.sqrt(array_stats.ess(draws, chain_axis=0, draw_axis=1, method="mean")))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.label)
+def test_stan_can_start_anywhere_it_is_told_to(model: ItemModel) -> None:
+    responses = some_responses("tall")
+    data = stan_data(responses, model)
+    compiled = built(model, data)
+    for start in initial_values(responses, model, data, chains=3, seed=2):
+        density, gradient = compiled.log_prob_grad(compiled.unconstrain(start))
+        assert np.isfinite(density)
+        assert np.isfinite(gradient).all()

@@ -39,8 +39,9 @@ MOST_CENTERING: Final = {"slope": 0.6, "location": 1.0}
 #: steep items. With more, about each person's posterior, which is narrow and smooth.
 FEW_TRIALS: Final = 100
 #: Reach and spacing of the nodes in SDs, and scoring steps to a posterior's mode. A trapezoidal rule is exact to 2e-15
-#: of a normal density at this spacing; it loses less than Gauss-Hermite where a density is not.
-NODES: Final = {"few": (6.5, 0.1, 0), "many": (6.75, 0.75, 4)}
+#: of a normal density at .75; it loses less than Gauss-Hermite where a density is not, as under guessing, which tells
+#: low abilities apart badly.
+NODES: Final = {"few": (6.5, 0.1, 0), "many": (6.75, 0.75, 4), "many, guessing": (10.0, 0.5, 4)}
 
 
 def check_model(model: ItemModel | None, estimator: str = "stan-hmc") -> ItemModel:
@@ -132,7 +133,11 @@ def stan_data(
         "centering_location": _centering(information, "location"),
         "want_log_lik": int(log_likelihood),
         "want_score_rep": int(replicated_scores),
-        **(_nodes(part) if log_likelihood else {"scoring_steps": 0, "n_nodes": 0, "node": np.empty(0), "spacing": 1.0}),
+        **(
+            _nodes(part, model)
+            if log_likelihood
+            else {"scoring_steps": 0, "n_nodes": 0, "node": np.empty(0), "spacing": 1.0}
+        ),
         **_locations(model, priors),
     }
     if model.name == "Rasch":
@@ -158,8 +163,11 @@ def _centering(information: FloatArray, what: str) -> FloatArray:
     return np.minimum(variance / (variance + TRIAL_VARIANCE[what]), MOST_CENTERING[what])
 
 
-def _nodes(part: Responses) -> dict[str, Any]:
-    reach, spacing, steps = NODES["few" if part.trials.sum() < FEW_TRIALS * part.n_persons else "many"]
+def _nodes(part: Responses, model: ItemModel) -> dict[str, Any]:
+    rule = "many, guessing" if program(model) == "three_pl" else "many"
+    if part.trials.sum() < FEW_TRIALS * part.n_persons:
+        rule = "few"
+    reach, spacing, steps = NODES[rule]
     nodes = np.arange(-reach, reach + spacing / 2, spacing)
     return {"scoring_steps": steps, "n_nodes": nodes.size, "node": nodes, "spacing": spacing}
 
