@@ -1,6 +1,6 @@
-"""stanli, which interprets the Stan programs, beside PyStan, which builds them with a C++ compiler: densities, gradients.
+"""stanli, which interprets the Stan programs, beside PyStan, which compiles them: densities and gradients.
 
-A program is compiled once, in the better part of a minute, and kept in httpstan's cache.
+A program is compiled once, in the better part of a minute, and kept in the cache of httpstan.
 """
 
 from __future__ import annotations
