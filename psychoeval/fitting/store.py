@@ -20,7 +20,7 @@ from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 
 #: Settings that change where and how long a fit runs, and not what it finds.
-_NOT_THE_QUESTION = ("bridge", "timeout")
+_NOT_THE_QUESTION = ("bridge", "timeout", "n_jobs", "progress", "output_dir")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,11 @@ class FitStore:
             if f.name not in _NOT_THE_QUESTION
         }
         versions = {"psychoeval": __version__, "numpy": np.__version__, "scipy": scipy.__version__}
-        if entry(estimator.name).engine == "r":
-            versions |= probe("mirt").versions
+        engine = entry(estimator.name).engine
+        if engine == "r":
+            versions |= probe("brms" if estimator.name == "brms" else "mirt").versions
+        elif engine == "stan":
+            versions |= {**probe("stanli").versions, **probe("cmdstan").versions}
         question = repr((sorted(versions.items()), responses.sha256, estimator.name, sorted(settings.items()), model))
         digest = hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()
         return self.folder / f"{estimator.name}-{digest[:24]}.fit"

@@ -29,7 +29,8 @@ def fits() -> dict[str, FitResult]:
 
 
 def test_it_ranks_as_the_average_or_within_one_swap_of_neighbors(fits: dict[str, FitResult]) -> None:
-    found = {model: spearmanr(fit_.abilities.estimate, TRUTH).statistic for model, fit_ in fits.items()}
+    # Systems 1 and 2 have equal raw scores, and in the Rasch model abilities that rounding alone parts (2e-16).
+    found = {model: spearmanr(np.round(fit_.abilities.estimate, 9), TRUTH).statistic for model, fit_ in fits.items()}
     assert found["Rasch"] == pytest.approx(MEAN, abs=5e-6)
     # One swap of neighbors costs 2 x 6 / (12 x 143) = .007. The 2PL's (systems 1 and 2, equal raw scores) are .001
     # apart with standard errors of .23: a tie.
