@@ -31,7 +31,7 @@ transformed parameters {
   real location_sd = population ? sd_b[1] : location_prior[2];
   vector[J] a = rep_vector(exp(log_slope) / s, J);
   vector[J] d = intercepts(location_raw, a, m, s, location_of_intercept, location_mean, location_sd,
-                           centering_location);
+                           centering_location, rep_vector(0, J));
 }
 model {
   z ~ sphere(width);
@@ -41,7 +41,7 @@ model {
   mu_b ~ normal(location_prior[1], location_prior[2]);
   sd_b ~ normal(0, sd_location_prior);
   target += 2 * population * log(s); // of mu_b and sd_b by mu_place and sd_place
-  location_raw ~ location_raw(a, m, s, location_of_intercept, location_mean, location_sd, centering_location);
+  d ~ locations(a, s, location_of_intercept, location_mean, location_sd, centering_location);
   target += a[1] * dot_product(theta, person_score) + dot_product(item_score, d)
             - sum_softplus(theta, a, d, by_person, group, group_trials, group_first, member, zeros);
 }

@@ -29,7 +29,8 @@ transformed parameters {
   vector[population] mu_b = m + mu_place;
   real location_mean = population ? mu_b[1] : location_prior[1];
   real location_sd = population ? sd_b[1] : location_prior[2];
-  vector[J] d = intercepts(location_raw, ones, m, 1, 0, location_mean, location_sd, centering_location);
+  vector[J] d = intercepts(location_raw, ones, m, 1, 0, location_mean, location_sd, centering_location,
+                           rep_vector(0, J));
 }
 model {
   z ~ sphere(width);
@@ -39,7 +40,7 @@ model {
   target += log(sigma) - log(s); // of sigma by s, given q
   mu_b ~ normal(location_prior[1], location_prior[2]);
   sd_b ~ normal(0, sd_location_prior);
-  location_raw ~ location_raw(ones, m, 1, 0, location_mean, location_sd, centering_location);
+  d ~ locations(ones, 1, 0, location_mean, location_sd, centering_location);
   target += dot_product(theta, person_score) + dot_product(item_score, d)
             - sum_softplus(theta, ones, d, by_person, group, group_trials, group_first, member, zeros);
 }

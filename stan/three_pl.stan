@@ -7,6 +7,7 @@ data {
 #include include/slopes.stan
   real<lower=0> sd_slope_prior;
   vector<lower=0, upper=1>[J] centering_slope;
+  vector[J] tilt; // how an item's location, as it is sampled, goes with its log slope in the posterior
   // Guessing: 0 fixed at `guessing`, 1 beta with the shapes in guessing_prior, 2 logit-normal with mean and SD.
   int<lower=0, upper=2> guessing_kind;
   real<lower=0, upper=1> guessing;
@@ -43,13 +44,14 @@ transformed parameters {
   vector[population] mu_log_a = mu_slope - log(s);
   vector[population] mu_b = m + s * mu_place;
   vector[population] sd_b = s * sd_place;
-  real slope_mean = log(s) + (population ? mu_log_a[1] : slope_prior[1]);
+  real slope_mean = population ? mu_log_a[1] : slope_prior[1];
   real slope_sd = population ? sd_log_a[1] : slope_prior[2];
   real location_mean = population ? mu_b[1] : location_prior[1];
   real location_sd = population ? sd_b[1] : location_prior[2];
-  vector[J] a = exp(from_raw(slope_raw, rep_vector(slope_mean, J), slope_sd, centering_slope)) / s;
+  vector[J] log_a = from_raw(slope_raw, rep_vector(slope_mean + log(s), J), slope_sd, centering_slope) - log(s);
+  vector[J] a = exp(log_a);
   vector[J] d = intercepts(location_raw, a, m, s, location_of_intercept, location_mean, location_sd,
-                           centering_location);
+                           centering_location, tilt .* (log_a - slope_mean));
   vector[J] c = guessing_kind == 0 ? rep_vector(guessing, J) : inv_logit(logit_c);
 }
 model {
@@ -61,8 +63,9 @@ model {
   mu_b ~ normal(location_prior[1], location_prior[2]);
   sd_b ~ normal(0, sd_location_prior);
   target += 2 * population * log(s); // of mu_b and sd_b by mu_place and sd_place
-  slope_raw ~ raw(rep_vector(slope_mean, J), slope_sd, centering_slope);
-  location_raw ~ location_raw(a, m, s, location_of_intercept, location_mean, location_sd, centering_location);
+  log_a ~ normal(slope_mean, slope_sd);
+  target += log_volume(slope_sd, centering_slope);
+  d ~ locations(a, s, location_of_intercept, location_mean, location_sd, centering_location);
   if (guessing_kind == 1) {
     target += beta_lpdf(c | guessing_prior[1], guessing_prior[2]) + sum(log(c)) + sum(log1m(c)); // of c by logit c
   } else if (guessing_kind == 2) {

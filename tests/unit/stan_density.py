@@ -59,6 +59,7 @@ def plain_values(model: ItemModel, data: Mapping[str, Any], p: Mapping[str, Any]
         out["mu_b"] = m + unit * p["mu_place"]
         out["sd_b"] = p["sd_b"] if model.name == "Rasch" else s * p["sd_place"]
         mu_b, sd_b = out["mu_b"], out["sd_b"]
+    shift = 0.0
     if model.name == "1PL":
         out["a"] = np.exp(p["log_slope"]) / s
     elif model.name != "Rasch":
@@ -66,11 +67,15 @@ def plain_values(model: ItemModel, data: Mapping[str, Any], p: Mapping[str, Any]
         if own:
             out["mu_log_a"], out["sd_log_a"] = p["mu_slope"] - np.log(s), p["sd_log_a"]
             mean, sd = out["mu_log_a"], out["sd_log_a"]
-        out["a"] = np.exp(blended(p["slope_raw"], mean + np.log(s), sd, data["centering_slope"])) / s
+        log_slope = blended(p["slope_raw"], mean + np.log(s), sd, data["centering_slope"])
+        out["a"] = np.exp(log_slope) / s
+        shift = data["tilt"] * (log_slope - mean - np.log(s))
     if data.get("location_of_intercept", 0):
-        out["d"] = blended(p["location_raw"], mu_b + out["a"] * m, sd_b, data["centering_location"]) - out["a"] * m
+        sampled = blended(p["location_raw"], mu_b + out["a"] * m, sd_b, data["centering_location"])
+        out["d"] = shift + sampled - out["a"] * m
     else:
-        out["b"] = m + unit * blended(p["location_raw"], (mu_b - m) / unit, sd_b / unit, data["centering_location"])
+        sampled = blended(p["location_raw"], (mu_b - m) / unit, sd_b / unit, data["centering_location"])
+        out["b"] = m + unit * (shift + sampled)
     if data.get("guessing_kind", 0):
         out["c"] = 1 / (1 + np.exp(-p["logit_c"]))
     return out

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from psychoeval.errors import DataError, ModelError
 from psychoeval.estimators.stan.cells import Groups
@@ -34,6 +35,9 @@ TRIAL_VARIANCE: Final = {"slope": 1.6, "location": 1.0}
 #: Few items may have slopes nearly alike: sampled as themselves they then close up in a funnel (lsat6 and lsat7, two
 #: chains of 1,000 draws: 4 and 5 divergences at .5, 97 and 30 at .95).
 MOST_CENTERING: Final = {"slope": 0.6, "location": 1.0}
+
+#: Logits of an item's proportion are its logits at mean ability over this, sqrt(1 + 1 / 2.9), at slope 1.
+FLATTENING: Final = 1.16
 
 #: With fewer trials a person, abilities are integrated out over their law: posteriors may be skew, or stepped under
 #: steep items. With more, about each person's posterior, which is narrow and smooth.
@@ -144,7 +148,7 @@ def stan_data(
         return data | {"latent_sd_prior": (priors.population or ItemPopulation()).latent_sd.sd}
     data |= _slopes(priors) | {"location_of_intercept": int(priors.intercept is not None)}
     if model.name != "1PL":
-        data["centering_slope"] = _centering(information, "slope")
+        data |= {"centering_slope": _centering(information, "slope"), "tilt": _tilt(part, priors.intercept is not None)}
     if program(model) == "three_pl":
         data |= _guessing(model) | _success_cells(part, by_person)
     return data
@@ -161,6 +165,23 @@ def _centering(information: FloatArray, what: str) -> FloatArray:
     """Return the share of an item's variance over the population in that of its estimate, (J,), up to a limit."""
     variance = POPULATION_VARIANCE[what] * information
     return np.minimum(variance / (variance + TRIAL_VARIANCE[what]), MOST_CENTERING[what])
+
+
+def _tilt(part: Responses, of_intercept: bool) -> FloatArray:
+    """Return how an item's location goes with its log slope in the posterior, (J,), near slope 1 and u ~ N(0, 1).
+
+    With weights w = p (1 - p), logits change by u - place as log slope does and by -1 as the place (by u and 1 as
+    slope and intercept do), so that the regression is sum w (u - place) / sum w, or -sum w u / sum w: items that few
+    solve are placed the lower the steeper they are. A prior, worth one informative trial, draws it to 0.
+    """
+    trials = part.trials.sum(axis=0, dtype=np.float64)
+    logits = logit((part.successes.sum(axis=0, dtype=np.float64) + 0.5) / (trials + 1.0))
+    u = np.linspace(-4.0, 4.0, 41)[:, None]
+    place = -FLATTENING * logits
+    p = expit(u - place)
+    w = trials * p * (1.0 - p) * np.exp(-(u**2) / 2.0) / np.exp(-(u**2) / 2.0).sum()
+    change = -u if of_intercept else u - place
+    return np.asarray((w * change).sum(axis=0) / (w.sum(axis=0) + 1.0))
 
 
 def _nodes(part: Responses, model: ItemModel) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from psychoeval.estimators.stan.data import TRIAL_VARIANCE, informative_trials, program
+from psychoeval.estimators.stan.data import FLATTENING, TRIAL_VARIANCE, informative_trials, program
 from psychoeval.irt.models import ItemModel
 from psychoeval.responses.matrix import Responses
 
@@ -45,8 +45,7 @@ class Guess:
         """Return logits of proportions, with equal slopes."""
         x, n = part.successes.astype(np.float64), part.trials.astype(np.float64)
         persons, items = (logit((x.sum(k) + 0.5) / (n.sum(k) + 1.0)) for k in (1, 0))
-        # Averaging over abilities flattens curves by sqrt(1 + a^2 / 2.9); a and the abilities' SD are 1.
-        return cls(persons, np.ones(items.size), 1.16 * items)
+        return cls(persons, np.ones(items.size), FLATTENING * items)
 
 
 def initial_values(
@@ -92,12 +91,14 @@ def _start(
     common |= {"m": m_raw / np.sqrt(n)}
     s = float(np.sqrt(np.exp(log_q) / n))
     if model.name == "1PL":
-        slope = np.full(information.size, np.exp(log_slope.mean()))
-        common |= {"log_slope": float(log_slope.mean())}
+        log_slope = np.full(information.size, log_slope.mean())
+        common |= {"log_slope": float(log_slope[0])}
+        shift = np.zeros(information.size)
     else:
-        slope = np.exp(log_slope)
-        common |= _slopes(data, log_slope, s, rng)
-    common |= _locations(data, slope, intercept, common["m"], s, rng)
+        slopes, mean = _slopes(data, log_slope, s, rng)
+        common |= slopes
+        shift = data["tilt"] * (log_slope - mean)
+    common |= _locations(data, np.exp(log_slope), intercept, common["m"], s, shift, rng)
     if program(model) == "three_pl":
         common |= _guessing(data, about, rng)
     return common
@@ -117,27 +118,36 @@ def _raw(x: FloatArray, center: FloatArray | float, sd: float, centering: FloatA
     return np.asarray((x - center) * sd ** (centering - 1.0) + centering * center)
 
 
-def _slopes(data: Mapping[str, Any], log_slope: FloatArray, s: float, rng: np.random.Generator) -> dict[str, Any]:
+def _slopes(
+    data: Mapping[str, Any], log_slope: FloatArray, s: float, rng: np.random.Generator
+) -> tuple[dict[str, Any], float]:
+    """Return the slopes' parameters, and the mean of log slopes."""
     mean, sd = data["slope_prior"][0] + np.log(s), data["slope_prior"][1]
     hyper: dict[str, Any] = {"mu_slope": np.empty(0), "sd_log_a": np.empty(0)}
     if data["population"]:
         mean, sd = _scattered_moments(log_slope, rng)
         hyper = {"mu_slope": np.array([mean]), "sd_log_a": np.array([sd])}
-    return hyper | {"slope_raw": _raw(log_slope, mean, sd, data["centering_slope"])}
+    return hyper | {"slope_raw": _raw(log_slope, mean, sd, data["centering_slope"])}, mean
 
 
 def _locations(
-    data: Mapping[str, Any], slope: FloatArray, intercept: FloatArray, m: float, s: float, rng: np.random.Generator
+    data: Mapping[str, Any],
+    slope: FloatArray,
+    intercept: FloatArray,
+    m: float,
+    s: float,
+    shift: FloatArray,
+    rng: np.random.Generator,
 ) -> dict[str, Any]:
     mean, sd = data["location_prior"]
     hyper: dict[str, Any] = {"mu_place": np.empty(0), "sd_place": np.empty(0)}
     if data["location_of_intercept"]:
-        return hyper | {"location_raw": _raw(intercept, mean + slope * m / s, sd, data["centering_location"])}
+        return hyper | {"location_raw": _raw(intercept - shift, mean + slope * m / s, sd, data["centering_location"])}
     place, mean, sd = -intercept / slope, (mean - m) / s, sd / s
     if data["population"]:
         mean, sd = _scattered_moments(place, rng)
         hyper = {"mu_place": np.array([mean]), "sd_place": np.array([sd])}
-    return hyper | {"location_raw": _raw(place, mean, sd, data["centering_location"])}
+    return hyper | {"location_raw": _raw(place - shift, mean, sd, data["centering_location"])}
 
 
 def _rasch(
