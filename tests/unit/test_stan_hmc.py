@@ -142,7 +142,7 @@ def test_a_recovery_with_log_likelihood_and_replicated_scores() -> None:
     rng = np.random.default_rng(2)
     theta, d = rng.normal(size=60), rng.normal(size=12)
     x = Responses.from_array((rng.random((60, 12)) < 1 / (1 + np.exp(-theta[:, None] - d))).astype(float))
-    found = fit(x, "stan-hmc", model="Rasch", chains=2, warmup=200, samples=200, log_likelihood=True,
+    found = fit(x, "stan-hmc", model="Rasch", chains=2, warmup=300, samples=600, log_likelihood=True,
                 replicated_scores=True)  # fmt: skip
     assert found.draws is not None
     assert found.draws.log_likelihood is not None
