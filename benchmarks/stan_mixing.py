@@ -1,6 +1,7 @@
 """How the 2PL of stan/ mixes beside the same posterior written plainly: ESS, R-hat and seconds, in stanli.
 
-    python benchmarks/stan_mixing.py [--persons 100] [--items 1000] [--warmup 500] [--samples 500] [--only ours]
+    python benchmarks/stan_mixing.py [--persons 100] [--items 1000] [--warmup 500] [--samples 500] [--delta .9]
+                                     [--only ours]
 
 Both have the priors "population" and the fastest likelihood; the plain program samples theta, standard scores of log a
 and b, and the population's means and SDs. One run, two chains, a core each; seconds of the wall and of the processor,
@@ -68,8 +69,9 @@ def effective(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def measure(name: str, model: Any, starts: Any, options: argparse.Namespace) -> None:
     wall, cpu = time.perf_counter(), time.process_time()
     fit = model.sample(
-        chains=2, parallel_chains=2, seed=1, warmup=options.warmup, samples=options.samples, refresh=0, inits=starts
-    )
+        chains=2, parallel_chains=2, seed=options.seed, warmup=options.warmup, samples=options.samples,
+        delta=options.delta, refresh=0, inits=starts,
+    )  # fmt: skip
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     leapfrogs = fit.sampler_stats[..., stanli.SAMPLER_COLUMNS.index("n_leapfrog__")].mean()
     print(f"{name}: {wall:.0f} s, {cpu:.0f} s of processor; {leapfrogs:.0f} gradients a draw, "
@@ -84,6 +86,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for option, default in (("persons", 100), ("items", 1000), ("warmup", 500), ("samples", 500)):
         parser.add_argument(f"--{option}", type=int, default=default)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--delta", type=float, default=0.9)
     parser.add_argument("--only", choices=("plain", "ours"))
     options = parser.parse_args()
     responses, item_model = simulate(options.persons, options.items), ItemModel("2PL", resolve_priors("population"))
@@ -91,7 +95,7 @@ def main() -> None:
     print(f"{options.persons} persons x {options.items} items, 2 x ({options.warmup} + {options.samples}) draws")
     if options.only != "plain":
         ours = stanli.Model(stan_code=program_source(program(item_model)), data=data)
-        starts = [ours.unconstrain(s) for s in initial_values(responses, item_model, data, chains=2, seed=1)]
+        starts = [ours.unconstrain(s) for s in initial_values(responses, item_model, data, chains=2, seed=options.seed)]
         measure("ours", ours, starts, options)
     if options.only != "ours":
         known = ("N", "J", "successes", "slope_prior", "sd_slope_prior", "location_prior", "sd_location_prior")
