@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -65,6 +66,38 @@ def running(
         # Also after a normal end: it may have left children of its own.
         _kill(process)
         process.wait()
+
+
+@contextlib.contextmanager
+def temporary_folder(what: str) -> Iterator[Path]:
+    """Make a folder for a child of the engine `what`, and remove it.
+
+    Raises
+    ------
+    EngineFailedError
+        If it cannot be made.
+    """
+    with writing(tempfile.tempdir or os.environ.get("TMPDIR") or "the folder for temporary files", what):
+        made = tempfile.TemporaryDirectory(prefix="psychoeval-", ignore_cleanup_errors=True)
+    with made as name:
+        yield Path(name)
+
+
+@contextlib.contextmanager
+def writing(folder: str | Path, what: str) -> Iterator[None]:
+    """Turn the system's errors of the block into one that names the folder and the engine.
+
+    Raises
+    ------
+    EngineFailedError
+    """
+    try:
+        yield
+    except OSError as error:
+        raise EngineFailedError(
+            f"What {what} needs cannot be written to {folder}: {error.strerror or error}.",
+            "Make room there, or set TMPDIR to another folder that can be written before Python starts.",
+        ) from error
 
 
 def stop_children() -> None:

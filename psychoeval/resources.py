@@ -1,7 +1,8 @@
-"""Paths of the shipped R and Stan files, in a wheel or a checkout."""
+"""Paths of the shipped R and Stan files, in a wheel or a checkout, and of the user's cache."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from psychoeval.errors import PsychoevalError
@@ -32,3 +33,9 @@ def resource(folder: str, name: str) -> Path:
         f"The shipped file {folder}/{name} is missing from this installation.",
         "Reinstall psychoeval.",
     )
+
+
+def user_cache(engine: str) -> Path:
+    """Return where an engine's compiled programs are kept: XDG_CACHE_HOME or ~/.cache, then psychoeval/<engine>."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser().absolute() / "psychoeval" / engine

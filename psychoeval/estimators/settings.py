@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
 
 from psychoeval.errors import SettingsError
+
+#: Draws of a chain below which its halves have no variance to compare.
+MIN_SAMPLES: Final = 4
 
 
 def check_positive(**values: float) -> None:
@@ -88,7 +94,41 @@ def check_seed(seed: int | None) -> None:
     SettingsError
     """
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31):
-        raise SettingsError(f"seed is {seed!r}.", "Give a whole number from 0 to 2147483647, or None to draw one.")
+        raise SettingsError(f"seed is {seed!r}.", "Give a whole number from 0 to 2147483647, or None.")
+
+
+def check_mapping(**values: Mapping[str, Any]) -> None:
+    """Refuse what is no mapping.
+
+    Raises
+    ------
+    SettingsError
+    """
+    for name, value in values.items():
+        if not isinstance(value, Mapping):
+            raise SettingsError(f"{name} is a {type(value).__name__}.", "Give a mapping.")
+
+
+def check_sampling(estimator: Any) -> None:
+    """Refuse settings of an estimator that samples with Stan: those that all of them have.
+
+    Raises
+    ------
+    SettingsError
+    """
+    check_whole(chains=estimator.chains, warmup=estimator.warmup, max_treedepth=estimator.max_treedepth)
+    check_whole(MIN_SAMPLES, samples=estimator.samples)
+    if estimator.n_jobs is not None:
+        check_whole(n_jobs=estimator.n_jobs)
+    check_seed(estimator.seed)
+    check_between(0.0, 1.0, adapt_delta=estimator.adapt_delta)
+    check_timeout(estimator.timeout)
+    check_flag(progress=estimator.progress)
+
+
+def seed_or_drawn(seed: int | None) -> int:
+    """Return the seed, or one drawn where there is none."""
+    return int(np.random.default_rng().integers(2**31)) if seed is None else seed
 
 
 def usable_cores() -> int:

@@ -14,6 +14,7 @@ from typing import Any
 
 from psychoeval.errors import PsychoevalError, SettingsError
 from psychoeval.estimators.base import Estimator
+from psychoeval.estimators.settings import check_seed, check_timeout, check_whole
 from psychoeval.fitting.one import item_model, prepare, run
 from psychoeval.fitting.store import FitStore
 from psychoeval.irt.models import Guessing, ItemModel, PriorsLike
@@ -160,12 +161,9 @@ def fit_many(
 def _check_common(estimators: Sequence[str | Estimator], n_jobs: int, timeout: float | None, seed: int | None) -> None:
     if isinstance(estimators, str) or not len(estimators):
         raise SettingsError(f"estimators is {estimators!r}.", 'Give a list of names, as in ["map", "mirt-em"].')
-    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs < 1:
-        raise SettingsError(f"n_jobs is {n_jobs!r}.", "Give a whole number above 0.")
-    if timeout is not None and not (isinstance(timeout, (int, float)) and 0 < timeout < float("inf")):
-        raise SettingsError(f"timeout is {timeout!r}.", "Give seconds above 0, or None for no limit.")
-    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31):
-        raise SettingsError(f"seed is {seed!r}.", "Give a whole number from 0 to 2147483647.")
+    check_whole(n_jobs=n_jobs)
+    check_timeout(timeout)
+    check_seed(seed)
 
 
 def _common_settings(name: str, timeout: float | None, n_jobs: int, seed: int | None) -> dict[str, Any]:

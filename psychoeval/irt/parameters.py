@@ -39,6 +39,13 @@ def readonly(values: ArrayLike, shape: tuple[int, ...], what: str) -> FloatArray
     return array
 
 
+def in_place(values: NDArray[np.generic], places: NDArray[np.intp] | NDArray[np.bool_], n: int) -> FloatArray:
+    """Return (n, ...) with `values` at `places`, positions or a mask, and NaN elsewhere."""
+    out = np.full((n, *values.shape[1:]), np.nan)
+    out[places] = values
+    return out
+
+
 @dataclass(frozen=True, slots=True)
 class ItemParameters:
     """Parameters of J items, stored as slope, intercept and lower asymptote.

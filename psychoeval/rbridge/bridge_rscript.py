@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
 from psychoeval.availability import R_FLAGS, R_UNWANTED, require
-from psychoeval.children import ended_by, refuse_if_stopping, running
+from psychoeval.children import ended_by, refuse_if_stopping, running, temporary_folder, writing
 from psychoeval.errors import EngineFailedError, FitTimeoutError
 from psychoeval.rbridge.protocol import Job, Reply, integers, plain_job, refuse_sentinel
 from psychoeval.resources import resource
@@ -48,9 +47,9 @@ class RscriptBridge:
         plain = plain_job(job)
         refuse_if_stopping("R")
         state = require("r")
-        with _folder() as folder:
+        with temporary_folder("R") as folder:
             job_file, reply_file = folder / "job.rds", folder / "reply.rds"
-            with _writing(str(folder)):
+            with writing(folder, "R"):
                 _write(job_file, plain)
             run_job = resource("r_scripts", "run_job.R")
             arguments = [str(run_job), str(script), function, str(job_file), str(reply_file)]
@@ -61,27 +60,6 @@ class RscriptBridge:
             reply = _read(reply_file)
         refuse_sentinel(reply)
         return reply
-
-
-@contextlib.contextmanager
-def _folder() -> Iterator[Path]:
-    """Make a temporary folder, and remove it."""
-    with _writing(tempfile.tempdir or os.environ.get("TMPDIR") or "the folder for temporary files"):
-        made = tempfile.TemporaryDirectory(prefix="psychoeval-", ignore_cleanup_errors=True)
-    with made as name:
-        yield Path(name)
-
-
-@contextlib.contextmanager
-def _writing(folder: str) -> Iterator[None]:
-    """Turn the system's errors into one that names the folder."""
-    try:
-        yield
-    except OSError as error:
-        raise EngineFailedError(
-            f"What R needs cannot be written to {folder}: {error.strerror or error}.",
-            "Make room there, or set TMPDIR to another folder that can be written before Python starts.",
-        ) from error
 
 
 def _run(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.irt.models import ItemModel
-from psychoeval.irt.parameters import Abilities, ItemParameters
+from psychoeval.irt.parameters import Abilities, ItemParameters, in_place
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import item_status, person_status
 from psychoeval.results.convergence import Convergence
@@ -33,6 +33,8 @@ def posterior_result(
     draws: Draws,
     convergence: Convergence,
     provenance: Provenance,
+    *,
+    failed: Mapping[int, str],
     warnings: Sequence[str] = (),
 ) -> FitResult:
     """Return the result that draws from a posterior give, judged by their diagnosis.
@@ -49,6 +51,8 @@ def posterior_result(
     convergence : Convergence
         ``sampled``; it becomes ``failed_check`` where the diagnosis says ``do not use``.
     provenance : Provenance
+    failed : mapping of int to str
+        Number of each chain that gave no draws, and why.
     warnings : sequence of str
         What else a user should know.
 
@@ -59,11 +63,13 @@ def posterior_result(
     """
     sampling = diagnose(draws)
     items = posterior_items(draws, responses, model)
+    chains = draws.n_chains + len(failed)
+    lost = [f"Chain {number} of {chains} failed and is left out: {why}" for number, why in failed.items()]
     failures, found = _findings(sampling, items, responses, draws, model)
     return FitResult(
         estimator,
         model,
-        convergence.judged(failures, (*found, *warnings)),
+        convergence.judged(failures, (*found, *lost, *warnings)),
         provenance,
         abilities=posterior_abilities(draws, responses),
         item_parameters=items,
@@ -83,8 +89,8 @@ def posterior_items(draws: Draws, responses: Responses, model: ItemModel) -> Ite
     c = draws.pooled("guessing") if "guessing" in draws.values else np.full(1, fixed)
     means = [np.broadcast_to(values.mean(axis=0), d.shape[1:]) for values in (a, d, c)]
     places, n = _places(draws.item_ids, responses.item_ids), responses.n_items
-    a_mean, d_mean, c_mean = (_in_place(mean, places, n) for mean in means)
-    blocks = _in_place(_blocks([a, d, c], means), places, n)
+    a_mean, d_mean, c_mean = (in_place(mean, places, n) for mean in means)
+    blocks = in_place(_blocks([a, d, c], means), places, n)
     return ItemParameters(responses.item_ids, a_mean, d_mean, c_mean, blocks, item_status(responses))
 
 
@@ -106,8 +112,8 @@ def posterior_abilities(draws: Draws, responses: Responses) -> Abilities:
         covariance[np.ix_(places, places)] = np.cov(theta, rowvar=False)
     return Abilities(
         responses.person_ids,
-        _in_place(shared, places, n),
-        _in_place(np.sqrt(spread), places, n),
+        in_place(shared, places, n),
+        in_place(np.sqrt(spread), places, n),
         "EAP",
         status=person_status(responses),
         covariance=covariance,
@@ -130,12 +136,6 @@ def _places(some: tuple[str, ...], ids: tuple[str, ...]) -> NDArray[np.intp]:
     """Return where `some` of the ids stand among all."""
     place = {name: i for i, name in enumerate(ids)}
     return np.array([place[name] for name in some], dtype=np.intp)
-
-
-def _in_place(values: FloatArray, places: NDArray[np.intp], n: int) -> FloatArray:
-    out = np.full((n, *values.shape[1:]), np.nan)
-    out[places] = values
-    return out
 
 
 def _blocks(values: Sequence[FloatArray], means: Sequence[FloatArray]) -> FloatArray:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-
 from psychoeval.availability import require
 from psychoeval.errors import EngineWarning, FitTimeoutError
 from psychoeval.estimators.brms.contract import JobSettings, check_reply, make_job
@@ -18,23 +16,13 @@ from psychoeval.estimators.brms.result import make_result
 from psychoeval.estimators.brms.script import call_text, r_script
 from psychoeval.estimators.brms.settings import cache_folder, check_engine_options
 from psychoeval.estimators.brms.syntax import check_model, make_program
-from psychoeval.estimators.settings import (
-    check_between,
-    check_flag,
-    check_seed,
-    check_timeout,
-    check_whole,
-    usable_cores,
-)
+from psychoeval.estimators.settings import check_sampling, seed_or_drawn, usable_cores
 from psychoeval.irt.models import ItemModel
 from psychoeval.rbridge.bridge_rscript import RscriptBridge
 from psychoeval.rbridge.protocol import Reply
 from psychoeval.resources import resource
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
-
-#: Below this, halves of chains have no variance to compare.
-MIN_SAMPLES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,14 +78,7 @@ class Brms:
     engine_options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_whole(chains=self.chains, warmup=self.warmup, max_treedepth=self.max_treedepth)
-        if self.n_jobs is not None:
-            check_whole(n_jobs=self.n_jobs)
-        check_whole(MIN_SAMPLES, samples=self.samples)
-        check_seed(self.seed)
-        check_between(0.0, 1.0, adapt_delta=self.adapt_delta)
-        check_timeout(self.timeout)
-        check_flag(progress=self.progress)
+        check_sampling(self)
         check_engine_options(self.engine_options)
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
@@ -105,8 +86,7 @@ class Brms:
         checked, priors = check_model(model, self.name)
         design = make_design(responses)
         program = make_program(checked, priors, trials=not responses.is_binary)
-        seed = int(np.random.default_rng().integers(2**31)) if self.seed is None else self.seed
-        settings = self._settings(seed)
+        settings = self._settings(seed_or_drawn(self.seed))
         require("brms")
         reply = self._call(make_job(design, program, settings, cache_folder()))
         check_reply(reply)

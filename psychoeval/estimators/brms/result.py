@@ -39,15 +39,16 @@ def make_result(
         messages=(*(reply.get("messages") or ()), *(reply.get("warnings") or ())),
     )
     provenance = _provenance(settings, reply, draws, call)
-    warnings = (*_failed(reply, settings), *_remarks(reply, model))
-    return posterior_result(name, model, design.responses, draws, convergence, provenance, warnings)
-
-
-def _failed(reply: Reply, settings: JobSettings) -> list[str]:
-    return [
-        f"Chain {number} of {settings.chains} failed and is left out: {said}"
-        for number, said in failed_chains(reply).items()
-    ]
+    return posterior_result(
+        name,
+        model,
+        design.responses,
+        draws,
+        convergence,
+        provenance,
+        failed=failed_chains(reply),
+        warnings=_remarks(reply, model),
+    )
 
 
 def _remarks(reply: Reply, model: ItemModel) -> list[str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from psychoeval.errors import SettingsError
-from psychoeval.estimators.settings import check_between
+from psychoeval.estimators.settings import check_between, check_mapping
+from psychoeval.resources import user_cache
 
 #: Of rstan::sampling, what changes how it computes and has no setting of its own.
 ENGINE_ARGUMENTS: Final = ("init", "init_r", "control")
@@ -22,8 +23,7 @@ def check_engine_options(options: Mapping[str, Any]) -> None:
     ------
     SettingsError
     """
-    if not isinstance(options, Mapping):
-        raise SettingsError(f"engine_options is a {type(options).__name__}.", "Give a mapping.")
+    check_mapping(engine_options=options)
     for key in options:
         if key not in ENGINE_ARGUMENTS:
             raise SettingsError(f"engine_options has no {key!r}.", f"It takes rstan's {', '.join(ENGINE_ARGUMENTS)}.")
@@ -31,8 +31,7 @@ def check_engine_options(options: Mapping[str, Any]) -> None:
         raise SettingsError(f"init is {options['init']!r}.", 'Give "random" or "0".')
     check_between(0.0, 100.0, init_r=options.get("init_r", 2.0))
     control = options.get("control") or {}
-    if not isinstance(control, Mapping):
-        raise SettingsError(f"control is a {type(control).__name__}.", "Give a mapping.")
+    check_mapping(control=control)
     for key in control:
         if key in _MANAGED:
             raise SettingsError(f"control was given {key!r}.", f"Give the setting {key} instead.")
@@ -44,8 +43,7 @@ def cache_folder() -> Path | None:
     ``$XDG_CACHE_HOME/psychoeval/brms``, by default under ``~/.cache``. Only the user may write there: what lies in it
     is run.
     """
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(base, "psychoeval", "brms")
+    folder = user_cache("brms")
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         private = folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & 0o022

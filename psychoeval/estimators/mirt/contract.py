@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import EngineFailedError, ModelError
-from psychoeval.estimators.mirt.covariance import in_place, numbers, read_errors
+from psychoeval.estimators.mirt.covariance import numbers, read_errors
 from psychoeval.estimators.mirt.design import Design
 from psychoeval.estimators.mirt.settings import ScoringMethod
 from psychoeval.estimators.mirt.syntax import (
@@ -21,7 +21,7 @@ from psychoeval.estimators.mirt.syntax import (
     variance_prior,
 )
 from psychoeval.irt.models import ItemModel
-from psychoeval.irt.parameters import ItemParameters, ItemStatus
+from psychoeval.irt.parameters import ItemParameters, ItemStatus, in_place
 from psychoeval.irt.quadrature import Grid, normal_grid
 from psychoeval.rbridge.protocol import Reply
 from psychoeval.results.fit_result import LatentDistribution

@@ -12,6 +12,7 @@ from psychoeval.estimators.mirt.curvature import correct_lognormal_curvature
 from psychoeval.estimators.mirt.design import Design
 from psychoeval.estimators.mirt.syntax import has_slope_curvature, slope_prior, variance_prior
 from psychoeval.irt.models import ItemModel
+from psychoeval.irt.parameters import in_place
 from psychoeval.rbridge.protocol import Reply
 
 FloatArray = NDArray[np.float64]
@@ -84,13 +85,6 @@ def numbers(reply: Reply, name: str) -> FloatArray:
     values = np.array(reply[name], dtype=np.float64)
     values[np.isnan(values)] = np.nan
     return values
-
-
-def in_place(values: FloatArray, positions: NDArray[np.intp], n: int) -> FloatArray:
-    """Return `n` rows with `values` at `positions` and NaN elsewhere."""
-    out = np.full((n, *values.shape[1:]), np.nan)
-    out[positions] = values
-    return out
 
 
 def _covariance(reply: Reply, asked: bool) -> tuple[FloatArray | None, str]:

@@ -8,25 +8,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal
 
-import numpy as np
-
 from psychoeval.availability import require
 from psychoeval.errors import EngineWarning, SettingsError
 from psychoeval.estimators.mirt.contract import JobSettings, check_reply, make_job
 from psychoeval.estimators.mirt.design import make_design
 from psychoeval.estimators.mirt.result import make_result
 from psychoeval.estimators.mirt.script import r_script
-from psychoeval.estimators.mirt.settings import (
-    ScoringMethod,
-    check_ability_method,
+from psychoeval.estimators.mirt.settings import ScoringMethod, check_ability_method, check_engine_options
+from psychoeval.estimators.mirt.syntax import check_model
+from psychoeval.estimators.settings import (
     check_choice,
-    check_engine_options,
     check_positive,
     check_seed,
     check_timeout,
     check_whole,
+    seed_or_drawn,
 )
-from psychoeval.estimators.mirt.syntax import check_model
 from psychoeval.irt.models import ItemModel
 from psychoeval.rbridge.choice import BridgeName, check_bridge, choose_bridge
 from psychoeval.resources import resource
@@ -166,8 +163,7 @@ class MirtMHRM:
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
         """Fit `model` to `responses`; see `psychoeval.estimators.base.Estimator.fit`."""
-        seed = int(np.random.default_rng().integers(2**31)) if self.seed is None else self.seed
-        return _fit(dataclasses.replace(self, seed=seed), "MHRM", responses, model)
+        return _fit(dataclasses.replace(self, seed=seed_or_drawn(self.seed)), "MHRM", responses, model)
 
     def describe(self, responses: Responses | None = None, model: ItemModel | None = None) -> str:
         """Return the R script that repeats the fit; without responses and model, the settings."""

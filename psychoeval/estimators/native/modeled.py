@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import DataError
-from psychoeval.irt.parameters import ItemStatus, PersonStatus
+from psychoeval.irt.parameters import ItemStatus, PersonStatus, in_place
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import item_status, person_status
 
@@ -41,7 +41,7 @@ class Modeled:
 
     def fill_items(self, values: NDArray[np.generic]) -> FloatArray:
         """Return (J, ...) with `values` in the places of the items that take part, and NaN elsewhere."""
-        return _fill(self.items, values)
+        return in_place(values, self.items, self.items.size)
 
     def ability_status(self, estimate: FloatArray) -> tuple[PersonStatus, ...]:
         """Return the statuses of all persons, given the estimates (n,) of those that take part: infinite ones named."""
@@ -50,7 +50,7 @@ class Modeled:
 
     def fill_persons(self, values: NDArray[np.generic]) -> FloatArray:
         """Return (N, ...) with `values` in the places of the persons that take part, and NaN elsewhere."""
-        return _fill(self.persons, values)
+        return in_place(values, self.persons, self.persons.size)
 
 
 def modeled(responses: Responses, *, constant_items: bool) -> Modeled:
@@ -81,9 +81,3 @@ def modeled(responses: Responses, *, constant_items: bool) -> Modeled:
     if not (kept.all() and seen.all()):  # an index would copy
         part = responses.select(persons=np.flatnonzero(seen), items=np.flatnonzero(kept))
     return Modeled(responses, kept, np.asarray(seen), items, persons, part)
-
-
-def _fill(places: BoolArray, values: NDArray[np.generic]) -> FloatArray:
-    out = np.full((places.size, *values.shape[1:]), np.nan)
-    out[places] = values
-    return out

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from psychoeval.children import running
-from psychoeval.errors import EngineFailedError, FitTimeoutError
+from psychoeval.children import running, temporary_folder, writing
+from psychoeval.errors import FitTimeoutError
 from psychoeval.estimators.stan.backend import SAMPLE_STATS, Progress, Sampled, SamplingJob
 from psychoeval.estimators.stan.child import REPLY, SIZE_MARK
 from psychoeval.estimators.stan.refusals import FOR_ALL, refusal, why
@@ -95,11 +94,8 @@ class Deadline:
 @contextlib.contextmanager
 def work_folder(job: SamplingJob) -> Iterator[Path]:
     """Make a temporary folder with the job's data and starts, and remove it."""
-    with _writing("the folder for temporary files (TMPDIR)"):
-        made = tempfile.TemporaryDirectory(prefix="psychoeval-", ignore_cleanup_errors=True)
-    with made as name:
-        folder = Path(name)
-        with _writing(name):
+    with temporary_folder("Stan") as folder:
+        with writing(folder, "Stan"):
             _write_json(folder / "data.json", job.data)
             for number in range(1, job.chains + 1):
                 (folder / str(number)).mkdir()
@@ -114,7 +110,7 @@ def write_job(job: SamplingJob, folder: Path, **more: Any) -> None:
         name: getattr(job, name) for name in ("warmup", "samples", "seed", "adapt_delta", "max_treedepth")
     }
     plain |= {"inits": job.inits is not None, "refresh": max(1, (job.warmup + job.samples) // 50), **more}
-    with _writing(str(folder)):
+    with writing(folder, "Stan"):
         _write_json(folder / "job.json", plain)
 
 
@@ -261,15 +257,3 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
         raise TypeError(f"cannot write {type(value).__name__}")
 
     path.write_text(json.dumps(dict(content), default=plain), encoding="utf-8")
-
-
-@contextlib.contextmanager
-def _writing(folder: str) -> Iterator[None]:
-    """Turn the system's errors into one that names the folder."""
-    try:
-        yield
-    except OSError as error:
-        raise EngineFailedError(
-            f"What Stan needs cannot be written to {folder}: {error.strerror or error}.",
-            "Make room there, or set TMPDIR to another folder that can be written before Python starts.",
-        ) from error

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from psychoeval.errors import EngineFailedError
+from psychoeval.resources import user_cache
 
 #: For stanc and for the C++ compiler.
 STANC_OPTIONS: Final[Mapping[str, Any]] = {"O1": True}
@@ -22,8 +23,7 @@ CPP_OPTIONS: Final[Mapping[str, Any]] = {}
 
 def cache_folder() -> Path:
     """Return where compiled programs are kept: XDG_CACHE_HOME or ~/.cache, then psychoeval/stan."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser().absolute() / "psychoeval" / "stan"
+    return user_cache("stan")
 
 
 def executable(name: str, source: str, cmdstan: str, version: str) -> Path:

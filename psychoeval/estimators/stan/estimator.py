@@ -6,20 +6,10 @@ import hashlib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, get_args
-
-import numpy as np
+from typing import Any, ClassVar, Literal, get_args
 
 from psychoeval.errors import SettingsError
-from psychoeval.estimators.settings import (
-    check_between,
-    check_choice,
-    check_flag,
-    check_seed,
-    check_timeout,
-    check_whole,
-    usable_cores,
-)
+from psychoeval.estimators.settings import check_choice, check_flag, check_sampling, seed_or_drawn, usable_cores
 from psychoeval.estimators.stan.backend import BackendName, Sampled, SamplingJob, choose_backend
 from psychoeval.estimators.stan.data import check_model, program, stan_data, taking_part
 from psychoeval.estimators.stan.posterior import read_draws
@@ -33,9 +23,6 @@ from psychoeval.results.posterior import posterior_result
 from psychoeval.results.provenance import Provenance
 
 Starts = Literal["data", "random"]
-
-#: Below this, halves of chains have no variance to compare.
-MIN_SAMPLES: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,16 +94,10 @@ class StanHMC:
     progress: bool = False
 
     def __post_init__(self) -> None:
-        check_whole(chains=self.chains, warmup=self.warmup, max_treedepth=self.max_treedepth)
-        check_whole(MIN_SAMPLES, samples=self.samples)
-        if self.n_jobs is not None:
-            check_whole(n_jobs=self.n_jobs)
-        check_seed(self.seed)
-        check_between(0.0, 1.0, adapt_delta=self.adapt_delta)
+        check_sampling(self)
         check_choice("inits", self.inits, get_args(Starts))
         check_choice("backend", self.backend, get_args(BackendName))
-        check_flag(log_likelihood=self.log_likelihood, replicated_scores=self.replicated_scores, progress=self.progress)
-        check_timeout(self.timeout)
+        check_flag(log_likelihood=self.log_likelihood, replicated_scores=self.replicated_scores)
         if not isinstance(self.output_dir, (str, Path, type(None))):
             raise SettingsError(f"output_dir is a {type(self.output_dir).__name__}.", "Give a path or None.")
 
@@ -124,9 +105,8 @@ class StanHMC:
         """Fit `model` to `responses`; see `psychoeval.estimators.base.Estimator.fit`."""
         checked = check_model(model, self.name)
         part = taking_part(responses)
-        seed = int(np.random.default_rng().integers(2**31)) if self.seed is None else self.seed
         backend = choose_backend(self.backend)
-        job = self._job(part, checked, seed)
+        job = self._job(part, checked, seed_or_drawn(self.seed))
         sampled = backend.sample(job)
         return posterior_result(
             self.name,
@@ -135,10 +115,7 @@ class StanHMC:
             read_draws(sampled, part, checked, self.max_treedepth),
             Convergence("sampled", iterations=self.warmup + self.samples),
             _provenance(backend.name, job, sampled),
-            [
-                f"Chain {number} of {self.chains} failed and is left out: {said}"
-                for number, said in sampled.failed.items()
-            ],
+            failed=sampled.failed,
         )
 
     def describe(self, responses: Responses | None = None, model: ItemModel | None = None) -> str:
