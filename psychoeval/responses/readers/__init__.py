@@ -1,0 +1,1 @@
+"""Evaluation logs: one file a format, one table of formats."""

@@ -1,0 +1,111 @@
+"""Reading logs: files, folders and globs in, one long table out."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from psychoeval.errors import DataError
+from psychoeval.responses.readers.formats import FORMATS, Format, format_named, recognize
+from psychoeval.responses.readers.log import EvaluationLog, LogBuilder
+from psychoeval.responses.readers.options import ReadOptions
+from psychoeval.responses.readers.sources import NoSamplesError, Source, find_files, open_source
+from psychoeval.wording import some
+
+PathLike = str | os.PathLike[str]
+
+
+def read_log(
+    paths: PathLike | Sequence[PathLike],
+    *,
+    format: str = "auto",
+    person: str = "",
+    progress: Callable[[int, int, str], None] | None = None,
+) -> EvaluationLog:
+    """Read evaluation logs into one long table.
+
+    Parameters
+    ----------
+    paths : path or list of paths
+        Files, folders (with all that is below them), globs.
+    format : str
+        ``"auto"`` recognises each file by its content; a name of `psychoeval.responses.readers.formats.FORMATS` reads
+        every file so.
+    person : str
+        The system, for files that do not name theirs.
+    progress : callable, optional
+        Called with the number of files read, of all, and the next one.
+
+    Returns
+    -------
+    EvaluationLog
+
+    Raises
+    ------
+    DataError
+        If a path does not exist, a file named by itself is of no known format, or a log breaks its format; with file
+        and line.
+
+    Notes
+    -----
+    In folders and globs, files of no known format are passed over and counted in `EvaluationLog.notes`.
+    """
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    files = find_files([os.fspath(p) for p in given])
+    named = {Path(p) for p in given if Path(p).is_file()}
+    options = ReadOptions(person=person)
+    fixed = None if format == "auto" else format_named(format)
+    log = LogBuilder()
+    passed: list[str] = []
+    companions: Counter[str] = Counter()
+    for done, path in enumerate(files):
+        if progress is not None:
+            progress(done, len(files), str(path))
+        source = open_source(path)
+        found = fixed or recognize(source)
+        if found is None:
+            if path in named:
+                raise _unknown(source)
+            passed.append(str(path))
+        elif found.read is None:
+            companions[found.name] += 1
+        else:
+            log.formats[str(path)] = found.name
+            try:
+                found.read(source, log, options)
+            except NoSamplesError as error:
+                if path in named:
+                    raise
+                log.notes.append(f"Passed over: {error.problem}")
+    _check_read(log, files, companions, passed)
+    return log.build()
+
+
+def _unknown(source: Source) -> DataError:
+    if not source.head:
+        return DataError(f"{source.place} is empty.", "Was the run finished?")
+    return DataError(
+        f"{source.place} is of no known log format.",
+        f"The formats are {', '.join(f.name for f in FORMATS if f.read is not None)}; name one with format=.",
+    )
+
+
+def _check_read(log: LogBuilder, files: Sequence[Path], companions: Counter[str], passed: Sequence[str]) -> None:
+    """Refuse to return nothing, and note what was passed over."""
+    if not log.formats:
+        if companions:
+            means = " and ".join(companions)
+            raise DataError(
+                f"There are only {means} among {len(files)} files: they hold means, and no responses to items.",
+                "Give the files with the samples too.",
+            )
+        raise DataError(f"None of {len(files)} files is of a known log format: {some(passed, 3)}.", "Check the path.")
+    if passed:
+        log.notes.append(f"{len(passed)} files of no known format were passed over: {some(passed, 3)}.")
+
+
+def readable_formats() -> tuple[Format, ...]:
+    """Return the formats that can be read."""
+    return tuple(f for f in FORMATS if f.read is not None)

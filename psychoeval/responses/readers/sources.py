@@ -1,0 +1,297 @@
+"""Files, folders and archives, opened with bounds: nothing is run, and nothing grows without limit."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import gzip
+import io
+import json
+import zipfile
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from psychoeval.errors import DataError, EngineUnavailableError
+from psychoeval.wording import some
+
+#: Largest file or member that is parsed as one JSON value, in bytes: parsed it takes about five times as much.
+MAX_WHOLE: Final = 128 << 20
+#: Longest line of a JSONL file, in bytes.
+MAX_LINE: Final = 64 << 20
+#: Most members of an archive, their size together, and how many times larger than packed one may be.
+MAX_MEMBERS: Final = 200_000
+MAX_UNPACKED: Final = 16 << 30
+MAX_RATIO: Final = 1_000
+_RATIO_FROM: Final = 16 << 20
+_HEAD: Final = 1 << 16
+_ZSTANDARD: Final = 93
+_PICKLE_SUFFIXES: Final = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read, and its first bytes (unpacked where gzip).
+
+    Parameters
+    ----------
+    path : Path
+    head : bytes
+    """
+
+    path: Path
+    head: bytes
+
+    @property
+    def place(self) -> str:
+        """The path, for messages."""
+        return str(self.path)
+
+    @property
+    def name(self) -> str:
+        """The file's name without ``.gz``."""
+        return self.path.name.removesuffix(".gz")
+
+
+def open_source(path: Path) -> Source:
+    """Return a file with its head.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or is a pickle.
+    """
+    try:
+        with _opened(path) as file:
+            head = file.read(_HEAD)
+    except (OSError, EOFError) as error:
+        raise DataError(f"{path} cannot be read: {error}.", "Check the path and the file.") from None
+    if path.suffix.lower() in _PICKLE_SUFFIXES or head[:1] == b"\x80":
+        raise DataError(f"{path} is a pickle: reading it would run what it holds.", "Save it as CSV, JSON or Parquet.")
+    return Source(path, head)
+
+
+def find_files(paths: Sequence[str | Path]) -> list[Path]:
+    """Return the files that paths, folders and globs name, sorted within each, each once.
+
+    Hidden files and folders inside folders are passed over.
+
+    Raises
+    ------
+    DataError
+        If a path does not exist, a glob matches nothing, or a folder holds no file.
+    """
+    found: dict[Path, None] = {}
+    for given in paths:
+        path = Path(given)
+        if path.is_dir():
+            files = sorted(f for f in path.rglob("*") if f.is_file() and not _is_hidden(f.relative_to(path)))
+            if not files:
+                raise DataError(f"The folder {path} holds no file.", "Check the path.")
+        elif path.exists():
+            files = [path]
+        else:
+            files = sorted(Path(m) for m in glob.glob(str(given), recursive=True) if Path(m).is_file())
+            if not files:
+                raise DataError(f"{path} does not exist.", "Check the path; globs must match a file.")
+        found |= dict.fromkeys(files)
+    return list(found)
+
+
+def read_json(source: Source) -> Any:
+    """Return the JSON value that a whole file is.
+
+    Raises
+    ------
+    DataError
+        If it is larger than `MAX_WHOLE`, no JSON, or nested too deeply; with the line.
+    """
+    with _opened(source.path) as file:
+        return parse_json(read_bounded(file, source.place), source.place)
+
+
+def read_lines(source: Source) -> Generator[tuple[int, bytes], None, None]:
+    """Yield the lines of a file that are not blank, with their numbers from 1, one at a time.
+
+    Raises
+    ------
+    DataError
+        If a line is longer than `MAX_LINE`, or the file ends in the middle of gzip data.
+    """
+    try:
+        with contextlib.closing(_opened(source.path)) as file:
+            number = 0
+            while raw := file.readline(MAX_LINE):
+                number += 1
+                if len(raw) == MAX_LINE:
+                    raise DataError(f"{source.place}, line {number} is longer than {MAX_LINE >> 20} MB.", "Split it.")
+                if raw.strip():
+                    yield number, raw
+    except (OSError, EOFError) as error:
+        raise DataError(f"{source.place} cannot be read to its end: {error}.", "Fetch it again.") from None
+
+
+def read_json_lines(source: Source) -> Iterator[tuple[int, Any]]:
+    """Yield the JSON value of each line, with its number."""
+    for number, raw in read_lines(source):
+        yield number, parse_json(raw, f"{source.place}, line {number}")
+
+
+def parse_json(raw: bytes, place: str) -> Any:
+    """Return the JSON value of `raw`.
+
+    Raises
+    ------
+    DataError
+        If it is no JSON in UTF-8, nested too deeply, or holds a number of thousands of digits; with its place.
+    """
+    try:
+        return json.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        problem = f"is not UTF-8 (byte {error.start + 1} is 0x{raw[error.start]:02x})"
+    except json.JSONDecodeError as error:
+        problem = f"is no JSON: {error.msg} (line {error.lineno}, column {error.colno} of it)"
+    except RecursionError:
+        problem = "is nested too deeply"
+    except ValueError as error:  # a whole number with thousands of digits
+        problem = f"holds a number that cannot be read ({error})"
+    raise DataError(f"{place} {problem}.", "Was the file written to its end, and is it a log?")
+
+
+def read_bounded(file: Any, place: str) -> bytes:
+    """Return all of an open file.
+
+    Raises
+    ------
+    DataError
+        If it is larger than `MAX_WHOLE`, or damaged.
+    """
+    try:
+        raw: bytes = file.read(MAX_WHOLE + 1)
+    except (OSError, EOFError, zipfile.BadZipFile, RuntimeError, ValueError) as error:
+        raise DataError(f"{place} cannot be read to its end: {error}.", "Fetch it again.") from None
+    except Exception as error:
+        if type(error).__name__ in ("error", "ZstdError"):  # zlib.error, and that of zstandard
+            raise DataError(f"{place} cannot be unpacked: {error}.", "Fetch it again.") from None
+        raise
+    if len(raw) > MAX_WHOLE:
+        raise DataError(f"{place} is larger than {MAX_WHOLE >> 20} MB.", "Write the log in parts, or as JSONL.")
+    return raw
+
+
+class NoSamplesError(DataError):
+    """A log that holds means, and no responses to items: an error where it was named, passed over in a folder."""
+
+
+class Archive:
+    """A zip file, read member by member into memory: names inside it are never used as paths.
+
+    Raises
+    ------
+    DataError
+        If it is damaged, has more than `MAX_MEMBERS` members or `MAX_UNPACKED` bytes, or a member that is packed more
+        than `MAX_RATIO` times.
+    EngineUnavailableError
+        If members are packed with Zstandard and nothing here unpacks it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.place = str(path)
+        try:
+            self._zip = _zip_module(path).ZipFile(path)
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
+            raise DataError(f"{path} is a damaged zip archive: {error}.", "Fetch it again.") from None
+        members = self._zip.infolist()
+        self._sizes = {m.filename: m for m in members}
+        if len(members) > MAX_MEMBERS or sum(m.file_size for m in members) > MAX_UNPACKED:
+            self.close()
+            raise DataError(f"{path} has {len(members)} members: more than a log has.", "Is it one?")
+        if len(self._sizes) < len(members):
+            self.close()
+            raise DataError(f"{path} holds two members of one name.", "Fetch it again.")
+        for member in members:
+            if member.file_size > _RATIO_FROM and member.file_size > MAX_RATIO * max(member.compress_size, 1):
+                self.close()
+                raise DataError(f"{path}, {member.filename!r} unpacks to {member.file_size} bytes.", "Is it a log?")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the members."""
+        return tuple(self._sizes)
+
+    def json(self, name: str) -> Any:
+        """Return the JSON value that a member is."""
+        place = f"{self.place}, {name}"
+        try:
+            with self._zip.open(name) as file:
+                raw = read_bounded(file, place)
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(f"{place} cannot be unpacked: {error}.", "Fetch it again.") from None
+        return parse_json(raw, place)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._zip.close()
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *_: object) -> Literal[False]:
+        self.close()
+        return False
+
+
+def _zip_module(path: Path) -> Any:
+    """Return `zipfile`, or the one that unpacks Zstandard where a member needs it and Python's own cannot."""
+    with zipfile.ZipFile(path) as plain:
+        methods = {m.compress_type for m in plain.infolist()}
+    if _ZSTANDARD not in methods or hasattr(zipfile, "ZIP_ZSTANDARD"):
+        return zipfile
+    try:
+        from backports.zstd import zipfile as with_zstandard
+    except ImportError:
+        raise EngineUnavailableError(
+            f"{path} is packed with Zstandard, which Python reads only from 3.14.",
+            "pip install 'psychoeval[logs]' (backports.zstd).",
+        ) from None
+    return with_zstandard
+
+
+def _opened(path: Path) -> io.BufferedIOBase:
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rb")
+    return path.open("rb")
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def need(value: Any, kind: type | tuple[type, ...], place: str, what: str) -> Any:
+    """Return `value` if it is of `kind`.
+
+    Raises
+    ------
+    DataError
+        If not; with its place.
+    """
+    if isinstance(value, kind) and not (isinstance(value, bool) and bool not in _kinds(kind)):
+        return value
+    names = {
+        dict: "an object",
+        list: "a list",
+        str: "a text",
+        int: "a number",
+        float: "a number",
+        bool: "true or false",
+    }
+    wanted = " or ".join(dict.fromkeys(names[k] for k in _kinds(kind)))
+    found = "nothing" if value is None else f"{some([str(value)])}"
+    raise DataError(f"{place}: {what} is {found}, not {wanted}.", "Is this log of the format it is read as?")
+
+
+def _kinds(kind: type | tuple[type, ...]) -> tuple[type, ...]:
+    return kind if isinstance(kind, tuple) else (kind,)
