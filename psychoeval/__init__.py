@@ -38,9 +38,13 @@ if TYPE_CHECKING:
     )
     from psychoeval.irt.parameters import Abilities, ItemParameters
     from psychoeval.report.html import report
+    from psychoeval.responses.continuous import ContinuousResponses
     from psychoeval.responses.datasets import datasets, load_dataset
     from psychoeval.responses.matrix import Responses
+    from psychoeval.responses.readers.log import EvaluationLog
+    from psychoeval.responses.readers.reading import read, read_log
     from psychoeval.responses.tables import read_table
+    from psychoeval.responses.writing import write_table
     from psychoeval.results.draws import Draws
     from psychoeval.results.fit_result import FitResult, LatentDistribution
     from psychoeval.results.loo import loo, loo_difference
@@ -55,7 +59,9 @@ _PUBLIC = {
     "CML": "psychoeval.estimators.native.cml",
     "CTT": "psychoeval.estimators.native.ctt",
     "Comparison": "psychoeval.agreement.comparison",
+    "ContinuousResponses": "psychoeval.responses.continuous",
     "Draws": "psychoeval.results.draws",
+    "EvaluationLog": "psychoeval.responses.readers.log",
     "FitResult": "psychoeval.results.fit_result",
     "FitStore": "psychoeval.fitting",
     "Fits": "psychoeval.fitting",
@@ -89,9 +95,12 @@ _PUBLIC = {
     "loo": "psychoeval.results.loo",
     "loo_difference": "psychoeval.results.loo",
     "plausible_values": "psychoeval.scoring",
+    "read": "psychoeval.responses.readers.reading",
+    "read_log": "psychoeval.responses.readers.reading",
     "read_table": "psychoeval.responses.tables",
     "report": "psychoeval.report.html",
     "score": "psychoeval.scoring",
+    "write_table": "psychoeval.responses.writing",
 }
 
 __all__ = [
@@ -105,7 +114,9 @@ __all__ = [
     "Beta",
     "Brms",
     "Comparison",
+    "ContinuousResponses",
     "Draws",
+    "EvaluationLog",
     "FitResult",
     "FitStore",
     "Fits",
@@ -137,9 +148,12 @@ __all__ = [
     "loo",
     "loo_difference",
     "plausible_values",
+    "read",
+    "read_log",
     "read_table",
     "report",
     "score",
+    "write_table",
 ]
 
 

@@ -12,6 +12,7 @@ import typer
 from psychoeval._version import __version__
 from psychoeval.cli.console import Format, fit_progress, print_rows, say
 from psychoeval.cli.inputs import load_responses, parse_guessing, parse_pairs, parse_priors
+from psychoeval.cli.logs import import_logs
 from psychoeval.cli.output import print_comparison, print_fit, print_states
 from psychoeval.errors import SettingsError
 from psychoeval.responses.arrays import Missing
@@ -24,6 +25,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # it would eat the brackets of 2PL[weak]
 )
+
+
+app.command("import")(import_logs)
 
 
 def _print_version(wanted: bool) -> None:
@@ -41,7 +45,13 @@ def psychoeval(
     """Compare estimators of item response theory on one data set, with R's mirt among them."""
 
 
-Data = Annotated[str, typer.Argument(help="A bundled data set (see `psychoeval data`) or a CSV, TSV or Parquet file.")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="A bundled data set (see `psychoeval data`), a CSV, TSV or Parquet file, or evaluation "
+        "logs (a file, a folder)."
+    ),
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
 PriorsOption = Annotated[
     str,

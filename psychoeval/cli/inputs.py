@@ -18,11 +18,13 @@ _READ = (
     "layout", "person", "item", "score", "successes", "trials", "trial", "duplicates", "delimiter", "encoding",
     "person_label",
 )  # fmt: skip
+#: What --read may name where DATA are logs.
+READ_LOG = ("format", "person", "metric", "filter", "errors", "threshold", "duplicates", "bounds")
 _EXAMPLES = {"--set": "tolerance=1e-8", "--read": "person=model"}
 
 
 def load_responses(name: str, options: list[str], missing: str | None) -> Responses:
-    """Read DATA: a bundled set or a file."""
+    """Read DATA: a bundled set, a table, or evaluation logs (a file, a folder, a glob)."""
     from psychoeval.responses.datasets import datasets, load_dataset
     from psychoeval.responses.tables import read_table
 
@@ -32,6 +34,8 @@ def load_responses(name: str, options: list[str], missing: str | None) -> Respon
         if chosen:
             raise SettingsError(f"{', '.join(chosen)} was given with a bundled set.", "Use it with files.")
         return load_dataset(name)
+    if _is_log(name):
+        return _read_logs(name, chosen)
     if not Path(name).exists():
         raise SettingsError(
             f"{name} is neither a file nor a bundled data set.", f"The bundled sets are {', '.join(known)}."
@@ -40,6 +44,54 @@ def load_responses(name: str, options: list[str], missing: str | None) -> Respon
     if unknown:
         raise SettingsError(f"--read {', '.join(sorted(unknown))} is unknown.", f"The names are {', '.join(_READ)}.")
     return read_table(name, **chosen)
+
+
+def _is_log(name: str) -> bool:
+    """Whether DATA is a folder, a glob, or a file that is recognised as an evaluation log."""
+    from psychoeval.responses.readers.formats import recognize
+    from psychoeval.responses.readers.sources import open_source
+
+    path = Path(name)
+    if path.is_file():
+        return recognize(open_source(path)) is not None
+    return path.is_dir() or any(c in name for c in "*?[")
+
+
+def _read_logs(name: str, options: dict[str, Any]) -> Responses:
+    from psychoeval.responses.continuous import not_continuous
+    from psychoeval.responses.readers.reading import read
+
+    if "missing" in options:
+        raise SettingsError("--missing is for tables.", "For logs say --read errors=wrong.")
+    unknown = options.keys() - set(READ_LOG)
+    if unknown:
+        raise SettingsError(
+            f"--read {', '.join(sorted(unknown))} is unknown for logs.", f"The names are {', '.join(READ_LOG)}."
+        )
+    return not_continuous(read(name, **log_options(options)))
+
+
+def log_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of logs as `read` takes them: lists where commas part them, numbers where they are."""
+    given = dict(options)
+    for key in ("metric", "filter"):
+        if isinstance(given.get(key), str) and "," in given[key]:
+            given[key] = given[key].split(",")
+    if "bounds" in given:
+        parts = str(given["bounds"]).split(":")
+        try:
+            lower, upper = (float(p) for p in parts)
+        except ValueError:
+            raise SettingsError(
+                f"bounds={given['bounds']} is not two numbers.", "Write for example bounds=0:100."
+            ) from None
+        given["bounds"] = (lower, upper)
+    if "threshold" in given and given["threshold"] != "keep-mean":
+        try:
+            given["threshold"] = float(given["threshold"])
+        except ValueError:
+            raise SettingsError(f"threshold={given['threshold']} is unknown.", "Give a number, or keep-mean.") from None
+    return given
 
 
 def parse_priors(text: str) -> str | Priors:

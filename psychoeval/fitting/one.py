@@ -23,6 +23,7 @@ from psychoeval.irt.models import (
     resolve_priors,
 )
 from psychoeval.registry import REGISTRY, Entry, entry, make_estimator
+from psychoeval.responses.continuous import not_continuous
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 from psychoeval.results.provenance import peak_memory_mb
@@ -142,6 +143,7 @@ def prepare(
     settings: dict[str, Any],
 ) -> tuple[Estimator, ItemModel | None]:
     """Return the settings object and the model of a fit, everything checked that can be before it runs."""
+    responses = not_continuous(responses)
     if not isinstance(responses, Responses):
         raise SettingsError(
             f"responses is a {type(responses).__name__}.",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from psychoeval.errors import DataError
 from psychoeval.responses.ids_and_counts import PersonLabel, check_ids
+from psychoeval.responses.matrix import Responses
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -70,3 +71,20 @@ class ContinuousResponses:
             f"<ContinuousResponses {self.name!r}: {n} {self.person_label}s x {j} items, scores {self.lower:g} to "
             f"{self.upper:g}, {int(np.count_nonzero(~np.isnan(self.scores)))} of {n * j} cells observed>"
         )
+
+
+def not_continuous(responses: Responses | ContinuousResponses) -> Responses:
+    """Return responses that are counts.
+
+    Raises
+    ------
+    DataError
+        If they are bounded scores, which no estimator takes.
+    """
+    if isinstance(responses, ContinuousResponses):
+        raise DataError(
+            f"{responses.name} holds scores between {responses.lower:g} and {responses.upper:g}; the estimators take "
+            "right and wrong answers, or counts of them.",
+            "Say which scores are right: read(..., threshold=), on the command line --read threshold=.",
+        )
+    return responses

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from psychoeval.errors import DataError, EngineUnavailableError, SettingsError
 from psychoeval.responses.arrays import Missing, responses_from_array
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["from_long", "from_wide", "read_table", "responses_from_array"]
 
 Layout = Literal["auto", "wide", "long"]
+
+_PARQUET: Final = (".parquet", ".pq")
 
 
 def from_wide(
@@ -216,7 +219,8 @@ def read_table(
         if trials is not None and not isinstance(trials, str):
             raise SettingsError(f"trials={trials!r} with a long table.", "Name the column of trials.")
         columns = long_columns(table, person, trials=trials, **called)
-        return long_responses(table, columns, duplicates=duplicates, items=items, **cast(Any, shared))
+        read = long_responses(table, columns, duplicates=duplicates, items=items, **cast(Any, shared))
+        return replace(read, notes=(*_stored_notes(path), *read.notes))
     given = [option for option, value in called.items() if value is not None]
     given += ["duplicates"] if duplicates != "error" else []
     if given:
@@ -234,7 +238,7 @@ def open_table(path: str | os.PathLike[str], delimiter: str | None = None, encod
     if not file.is_file():
         what = "is a folder" if file.is_dir() else "does not exist"
         raise DataError(f"{file} {what}.", "Check the path; load_dataset takes the names of bundled sets.")
-    if file.suffix.lower() not in (".parquet", ".pq"):
+    if file.suffix.lower() not in _PARQUET:
         return FileTable(file, delimiter, encoding)
     try:
         import pyarrow.parquet as parquet
@@ -250,6 +254,15 @@ def open_table(path: str | os.PathLike[str], delimiter: str | None = None, encod
         if isinstance(error, DataError):
             raise
         raise DataError(f"{file} cannot be read as Parquet: {error}.", "Check the file.") from None
+
+
+def _stored_notes(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return the notes that a file written by `write_table` holds."""
+    if Path(path).suffix.lower() not in _PARQUET:
+        return ()
+    from psychoeval.responses.writing import parquet_notes
+
+    return parquet_notes(Path(path))
 
 
 def choose_layout(table: Table, layout: Layout, called: dict[str, str | None]) -> Literal["wide", "long"]:

@@ -14,7 +14,7 @@ from tools.setup.steps import ROOT, VENV, SetupError, run_or_show
 
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "setup.stamp"
-EXTRAS = "report,parquet,bayes,pystan,dev"
+EXTRAS = "report,parquet,logs,bayes,pystan,dev"
 #: What set-up does not bring, and so does not miss.
 NOT_BROUGHT = ("cmdstan",)
 

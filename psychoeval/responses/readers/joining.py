@@ -56,16 +56,16 @@ def _named(
     }
     several = len(set(texts["benchmark"])) > 1
     ids = [f"{b}/{i}" if several and b else i for b, i in zip(texts["benchmark"], texts["item"], strict=True)]
-    _, inverse, counts = np.unique(base[at], return_inverse=True, return_counts=True)
-    shared = counts[inverse] > 1
+    _, one_each = np.unique(combined(of_row, base), return_index=True)
+    contents_of_id = np.bincount(base[one_each])
+    shared = contents_of_id[base[at]] > 1
     ids = [f"{i}#{c[:_HASH_SHOWN]}" if s else i for i, c, s in zip(ids, texts["content"], shared, strict=True)]
     notes = []
     if shared.any():
         notes.append(
-            f"{int((counts > 1).sum())} item ids stand for several contents (positions that moved): their "
+            f"{int((contents_of_id > 1).sum())} item ids stand for several contents (positions that moved): their "
             f"{int(shared.sum())} items are named id#hash."
         )
-    _, one_each = np.unique(combined(of_row, base), return_index=True)
     joined = int((np.bincount(of_row[one_each]) > 1).sum())
     if joined:
         notes.append(f"{joined} items have equal content under several ids, and are one each, under the first id.")

@@ -8,9 +8,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from psychoeval.errors import DataError
+from psychoeval.responses.continuous import ContinuousResponses
+from psychoeval.responses.matrix import Responses
 from psychoeval.responses.readers.formats import FORMATS, Format, format_named, recognize
 from psychoeval.responses.readers.log import EvaluationLog, LogBuilder
 from psychoeval.responses.readers.options import ReadOptions
+from psychoeval.responses.readers.scores import Threshold
+from psychoeval.responses.readers.selection import Errors, Repeats, select
 from psychoeval.responses.readers.sources import NoSamplesError, Source, find_files, open_source
 from psychoeval.wording import some
 
@@ -81,6 +85,49 @@ def read_log(
                 log.notes.append(f"Passed over: {error.problem}")
     _check_read(log, files, companions, passed)
     return log.build()
+
+
+def read(
+    paths: PathLike | Sequence[PathLike],
+    *,
+    format: str = "auto",
+    person: str = "",
+    metric: str | Sequence[str] | None = None,
+    filter: str | Sequence[str] | None = None,
+    errors: Errors = "missing",
+    threshold: Threshold = None,
+    duplicates: Repeats = "error",
+    bounds: tuple[float, float] | None = None,
+    name: str | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Responses | ContinuousResponses:
+    """Read evaluation logs into responses; `notes` say what became of every row.
+
+    Parameters
+    ----------
+    paths, format, person, progress
+        As in `read_log`.
+    metric, filter, errors, threshold, duplicates, bounds
+        As in `psychoeval.responses.readers.selection.select`.
+    name : str, optional
+        Of the data set; by default the name of the first path.
+
+    Returns
+    -------
+    Responses or ContinuousResponses
+        The latter where scores are not right or wrong and no `threshold` is given.
+
+    Raises
+    ------
+    DataError
+        With file and line, and the choices where one must be made.
+    """
+    log = read_log(paths, format=format, person=person, progress=progress)
+    first = Path(next(iter(log.formats)) if not isinstance(paths, (str, os.PathLike)) else paths)
+    return select(
+        log, metric=metric, filter=filter, errors=errors, threshold=threshold, duplicates=duplicates, bounds=bounds,
+        name=first.name.split(".")[0] or "responses" if name is None else name, source=str(first),
+    ).responses  # fmt: skip
 
 
 def _unknown(source: Source) -> DataError:

@@ -1,0 +1,58 @@
+"""The command `psychoeval import`: evaluation logs to a table that the other commands take."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from psychoeval.cli.console import say
+from psychoeval.cli.inputs import READ_LOG, log_options, parse_pairs
+from psychoeval.errors import SettingsError
+
+#: Files read between two lines of progress.
+_PROGRESS_EVERY = 20
+
+
+def import_logs(
+    paths: Annotated[list[str], typer.Argument(help="Log files, folders, globs.")],
+    out: Annotated[Path, typer.Option(help="Write the responses here: .parquet, .csv or .tsv.")],
+    rows: Annotated[
+        Path | None, typer.Option(help="Write the long table of all rows here too (.parquet or .csv).")
+    ] = None,
+    read: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"How to read, name=value: {', '.join(READ_LOG)}. May be repeated; metric=a,b takes several, "
+            "bounds=0:100."
+        ),
+    ] = None,
+) -> None:
+    """Read evaluation logs, say what became of every row, and write the responses as a table."""
+    from psychoeval.responses.readers.reading import read_log
+    from psychoeval.responses.readers.selection import select
+    from psychoeval.responses.writing import write_frame, write_table
+
+    options = parse_pairs("--read", read or [], numeric=())
+    unknown = options.keys() - set(READ_LOG)
+    if unknown:
+        raise SettingsError(f"--read {', '.join(sorted(unknown))} is unknown.", f"The names are {', '.join(READ_LOG)}.")
+    given = log_options(options)
+    of_files: dict[str, Any] = {key: given.pop(key) for key in ("format", "person") if key in given}
+    log = read_log(paths, **of_files, progress=_progress if sys.stderr.isatty() else None)
+    say(repr(log))
+    if rows is not None:
+        write_frame(log.to_frame(), rows)
+    selected = select(log, **given, source=", ".join(paths), name=Path(paths[0]).name.split(".")[0] or "responses")
+    for note in selected.responses.notes:
+        say(f"- {note}")
+    write_table(selected.responses, out)
+    say(repr(selected.responses))
+    print(out)
+
+
+def _progress(done: int, total: int, path: str) -> None:
+    if done % _PROGRESS_EVERY == 0:
+        say(f"{done} of {total} files read; next {path}")

@@ -1,0 +1,105 @@
+"""Responses to a table that `read_table` reads back: one row an administered cell."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from psychoeval.errors import EngineUnavailableError, SettingsError
+from psychoeval.files import write_whole
+from psychoeval.responses.continuous import ContinuousResponses
+from psychoeval.responses.matrix import Responses
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Where a Parquet file keeps the notes of the responses in it.
+NOTES_KEY: Final = b"psychoeval.notes"
+_PARQUET: Final = (".parquet", ".pq")
+_TEXT: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+
+
+def write_table(responses: Responses | ContinuousResponses, path: str | os.PathLike[str]) -> Path:
+    """Write responses as a long table, whole or not at all.
+
+    Columns are the person label, ``item``, and ``successes`` and ``trials`` (counts) or ``score`` (bounded scores).
+    Persons and items without any response have a row of 0 trials, so that they stay. Parquet keeps the notes too;
+    covariates are not written.
+
+    Parameters
+    ----------
+    responses : Responses or ContinuousResponses
+    path : path
+        ``.parquet``, ``.pq``, ``.csv``, ``.tsv``, also with ``.gz``.
+
+    Raises
+    ------
+    SettingsError
+        If the ending is another, or the file cannot be written.
+    """
+    return write_frame(_long(responses), path, responses.notes)
+
+
+def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], notes: tuple[str, ...] = ()) -> Path:
+    """Write a table, as its ending says, whole or not at all; Parquet keeps the notes."""
+    file = Path(path)
+    name = file.name.lower()
+    if not name.endswith((*_PARQUET, *_TEXT)):
+        raise SettingsError(f"{file} has no ending that says its kind.", f"Choose {', '.join((*_PARQUET, *_TEXT))}.")
+    if name.endswith(_PARQUET):
+        content = _parquet(frame, notes)
+    else:
+        content = frame.to_csv(index=False, sep="\t" if ".tsv" in name else ",", lineterminator="\n").encode()
+        content = gzip.compress(content, mtime=0) if name.endswith(".gz") else content
+    write_whole(file, lambda out: out.write(content))
+    return file
+
+
+def parquet_notes(path: Path) -> tuple[str, ...]:
+    """Return the notes that `write_table` left in a Parquet file."""
+    import pyarrow.parquet as parquet
+
+    stored = (parquet.read_schema(path).metadata or {}).get(NOTES_KEY)
+    return () if stored is None else tuple(json.loads(stored))
+
+
+def _long(responses: Responses | ContinuousResponses) -> pd.DataFrame:
+    import pandas as pd
+
+    observed = responses.trials > 0 if isinstance(responses, Responses) else ~np.isnan(responses.scores)
+    # A cell for each person and item without any, which would be lost.
+    shown = observed.copy()
+    shown[~observed.any(axis=1), 0] = True
+    shown[0, ~observed.any(axis=0)] = True
+    rows, columns = np.nonzero(shown)
+    ids = {
+        responses.person_label: pd.Categorical.from_codes(rows.tolist(), pd.Index(list(responses.person_ids))),
+        "item": pd.Categorical.from_codes(columns.tolist(), pd.Index(list(responses.item_ids))),
+    }
+    values: dict[str, Any]
+    if isinstance(responses, Responses):
+        values = {"successes": responses.successes[shown], "trials": responses.trials[shown]}
+    else:
+        values = {"score": responses.scores[shown]}
+    return pd.DataFrame(ids | values)
+
+
+def _parquet(frame: pd.DataFrame, notes: tuple[str, ...]) -> bytes:
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise EngineUnavailableError(
+            "Writing Parquet needs pyarrow.", "pip install 'psychoeval[parquet]', or write a .csv file."
+        ) from None
+    table = arrow.Table.from_pandas(frame, preserve_index=False)
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), NOTES_KEY: json.dumps(notes).encode()})
+    out = io.BytesIO()
+    parquet.write_table(table, out)
+    return out.getvalue()

@@ -1,0 +1,152 @@
+"""Opening files with bounds, and recognising formats by content."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from psychoeval.errors import DataError, SettingsError
+from psychoeval.responses.readers import sources
+from psychoeval.responses.readers.formats import FORMATS, format_named, recognize
+from psychoeval.responses.readers.reading import read, read_log
+from psychoeval.responses.readers.shape import shape_of
+from psychoeval.responses.readers.sources import Source, find_files, open_source
+
+LOG = {"status": "success", "eval": {"model": "m", "task": "t"}, "plan": {}, "samples": []}
+GOOD = json.dumps(
+    LOG | {"samples": [{"id": 1, "epoch": 1, "input": "q", "scores": {"match": {"value": "C"}}}]}
+).encode()
+
+
+def write(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def test_folders_globs_and_files_each_once_without_hidden_ones(tmp_path: Path) -> None:
+    for name in ("a.json", "b.json", "sub/c.json", ".hidden/d.json", "sub/.e.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        write(tmp_path / name, b"{}")
+    found = find_files([tmp_path / "b.json", tmp_path, str(tmp_path / "*.json")])
+    assert [p.name for p in found] == ["b.json", "a.json", "c.json"]
+    with pytest.raises(DataError, match="does not exist"):
+        find_files([tmp_path / "nowhere"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="holds no file"):
+        find_files([tmp_path / "empty"])
+
+
+@pytest.mark.parametrize("name", ["log.pkl", "log.json", "log.json.gz"])
+def test_pickles_are_refused_and_not_run(tmp_path: Path, name: str) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return (Path.touch, (Path(tmp_path / "ran"),))  # type: ignore[return-value]
+
+    raw = pickle.dumps(Trap())
+    path = write(tmp_path / name, gzip.compress(raw) if name.endswith("gz") else raw)
+    with pytest.raises(DataError, match="is a pickle"):
+        read(path)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"[" * 200_000, "no known log format|nested too deeply"),
+        (GOOD[:-1] + b', "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
+        (GOOD[:-1] + b', "x": ' + b"9" * 5_000 + b"}", "a number that cannot be read"),
+        (GOOD[:-4], "is no JSON"),
+        (GOOD.replace(b'"q"', b'"\xff"'), "is not UTF-8"),
+        (b"", "is empty"),
+        (b"\0" * 100, "no known log format"),
+    ],
+    ids=["brackets", "deep", "digits", "cut", "bytes", "empty", "zeros"],
+)
+def test_what_is_no_log_is_refused_with_its_name(tmp_path: Path, content: bytes, problem: str) -> None:
+    path = write(tmp_path / "log.json", content)
+    with pytest.raises(DataError, match=problem) as refused:
+        read(path)
+    assert "log.json" in str(refused.value)
+
+
+def test_a_byte_order_mark_is_no_matter(tmp_path: Path) -> None:
+    assert read(write(tmp_path / "log.json", b"\xef\xbb\xbf" + GOOD)).person_ids == ("m",)
+
+
+def test_gzip_is_read_and_a_cut_one_named(tmp_path: Path) -> None:
+    packed = gzip.compress(GOOD)
+    assert read(write(tmp_path / "log.json.gz", packed)).person_ids == ("m",)
+    with pytest.raises(DataError, match=r"cut\.json\.gz cannot be read"):
+        read(write(tmp_path / "cut.json.gz", packed[:-12]))
+
+
+def test_files_larger_than_the_limit_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "log.json", GOOD)
+    monkeypatch.setattr(sources, "MAX_WHOLE", 64)
+    with pytest.raises(DataError, match="is larger than"):
+        read(path)
+
+
+def test_an_archive_that_unpacks_too_far_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        out.writestr("_journal/start.json", "{}")
+        out.writestr("samples/1_epoch_1.json", b" " * (64 << 20))
+    with pytest.raises(DataError, match="unpacks to"):
+        read(path)
+
+
+def test_names_in_an_archive_are_never_paths(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as out:
+        out.writestr("header.json", json.dumps({k: v for k, v in LOG.items() if k != "samples"}))
+        out.writestr("samples/../../../evil_epoch_1.json", json.dumps(json.loads(GOOD)["samples"][0]))
+    assert read(path).person_ids == ("m",)
+    assert [p.name for p in tmp_path.iterdir()] == ["log.eval"]
+
+
+def test_a_file_of_two_formats_is_asked_about() -> None:
+    both = {"eval": {}, "status": "success", "results": {}, "configs": {}}
+    source = Source(Path("log.json"), json.dumps(both).encode())
+    with pytest.raises(DataError, match="could be lm-eval results or inspect") as refused:
+        recognize(source)
+    assert "format=" in refused.value.remedy
+
+
+def test_format_can_be_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "log.json", GOOD)
+    assert read(path, format="inspect").person_ids == ("m",)
+    with pytest.raises(SettingsError, match="no log format 'xml'"):
+        read(path, format="xml")
+    with pytest.raises(SettingsError, match="no log format"):
+        format_named("lm-eval results")
+
+
+def test_names_of_formats_differ() -> None:
+    assert len({f.name for f in FORMATS}) == len(FORMATS)
+
+
+def test_unknown_files_are_passed_over_in_a_folder_and_counted(tmp_path: Path) -> None:
+    write(tmp_path / "log.json", GOOD)
+    write(tmp_path / "notes.md", b"# notes")
+    assert any("1 files of no known format were passed over" in n for n in read_log(tmp_path).notes)
+    (tmp_path / "log.json").unlink()
+    with pytest.raises(DataError, match="None of 1 files is of a known log format"):
+        read(tmp_path)
+
+
+def test_shapes(tmp_path: Path) -> None:
+    def shape(content: bytes) -> tuple[str, set[str], set[str]]:
+        found = shape_of(open_source(write(tmp_path / "x", content)))
+        return found.kind, set(found.keys), set(found.inner)
+
+    assert shape(b' {"a": {"b": [{"c": 1}]}, "d": "}{"}') == ("object", {"a", "d"}, {"b"})
+    assert shape(b'{"a": 1}\n{"b": 2}\n') == ("lines", {"a"}, set())
+    assert shape(b'[{"a": "\\"x\\": 1", "b": {"c": 1}}, {"e": 1}]') == ("array", {"a", "b"}, {"c"})
+    assert shape(b"a,b\n1,2\n") == ("text", set(), set())
+    assert shape(b"PAR1....") == ("parquet", set(), set())
