@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from psychoeval.agreement.alignment import standardised
 from psychoeval.agreement.export import pair_content, parameter_rows, plain_number
+from psychoeval.agreement.monte_carlo import cached_monte_carlo
 from psychoeval.agreement.own_likelihood import cached_likelihoods
+from psychoeval.agreement.own_mode import cached_modes
 from psychoeval.agreement.pair import PairComparison, compare_pair
 from psychoeval.agreement.ranks import ranks
 from psychoeval.agreement.scores import expected_scores
@@ -253,8 +255,9 @@ def compare(
     if not results and not failures:
         raise NotComparableError("There is no fit to compare.", "Give two or more; fit_many makes several at once.")
     scores, own = _CachedScores(), cached_likelihoods(responses)
+    modes, noise = cached_modes(responses), cached_monte_carlo()
     pairs = tuple(
-        compare_pair((names[i], names[k]), (results[i], results[k]), responses, scores, own)
+        compare_pair((names[i], names[k]), (results[i], results[k]), responses, scores, own, modes, noise)
         for i, k in combinations(range(len(results)), 2)
     )
     return Comparison(results, names, pairs, failures, responses)

@@ -16,10 +16,14 @@ WORST: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """One parameter in one fit: values and standard errors, (M,) each, NaN where there is none."""
+    """One parameter in one fit: values and standard errors, (M,) each, NaN where there is none.
+
+    `monte_carlo` are the Monte Carlo standard errors of a sampled fit's means, None for a fit that was not sampled.
+    """
 
     value: FloatArray
     error: FloatArray
+    monte_carlo: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,12 @@ class Differences:
         SD of the first fit's values; of a constant parameter its size.
     common : bool
         Whether it is one parameter of all ids, in both fits.
+    mean_in_monte_carlo, largest_in_monte_carlo : float or None
+        Mean and largest |difference| in Monte Carlo standard errors (of the difference: the root of the sum of the two
+        fits' squares; a fit that was not sampled has none); None where no fit was sampled, or some id has no such
+        error.
+    monte_carlo_in_errors : float or None
+        Mean of that Monte Carlo error in standard errors: how finely the draws can tell.
     """
 
     n: int
@@ -59,6 +69,9 @@ class Differences:
     n_in_errors: int
     spread: float
     common: bool = False
+    mean_in_monte_carlo: float | None = None
+    largest_in_monte_carlo: float | None = None
+    monte_carlo_in_errors: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +161,7 @@ def compare_term(
 
 def differences(first: Estimates, second: Estimates, *, errors_alike: bool = True) -> Differences:
     """Return first minus second, summarised."""
-    x, y, unit = _finite(first, second, errors_alike)[1:]
+    at, x, y, unit = _finite(first, second, errors_alike)
     if not x.size:
         return Differences(0, None, np.nan, np.nan, np.nan, np.nan, None, None, 0, np.nan)
     difference = x - y
@@ -169,7 +182,24 @@ def differences(first: Estimates, second: Estimates, *, errors_alike: bool = Tru
         int(in_errors.size),
         float(np.abs(x).mean()) if constant else spread,
         x.size > 1 and constant and _is_constant(y),
+        *_in_monte_carlo(np.abs(difference), unit, _noise(first, second, at)),
     )
+
+
+def _noise(first: Estimates, second: Estimates, at: NDArray[np.intp]) -> FloatArray | None:
+    """Return the Monte Carlo error of the differences at some ids; None where neither fit was sampled."""
+    known = [e.monte_carlo[at] for e in (first, second) if e.monte_carlo is not None]
+    return np.sqrt(np.sum(np.square(known), axis=0)) if known else None
+
+
+def _in_monte_carlo(
+    sizes: FloatArray, unit: FloatArray, noise: FloatArray | None
+) -> tuple[float | None, float | None, float | None]:
+    if noise is None or not np.all(noise > 0):  # a constant has no Monte Carlo error, and NaN is none that is known
+        return None, None, None
+    relative = noise / unit
+    told = float(relative.mean()) if np.isfinite(relative).all() else None
+    return float((sizes / noise).mean()), float((sizes / noise).max()), told
 
 
 def _is_constant(values: FloatArray) -> bool:

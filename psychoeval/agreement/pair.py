@@ -9,19 +9,22 @@ import numpy as np
 
 from psychoeval.agreement.alignment import Freedom, Transformation, estimate_transformation
 from psychoeval.agreement.differences import TermComparison
+from psychoeval.agreement.findings import Finding, judge
 from psychoeval.agreement.frames import Alignment, common_frame
 from psychoeval.agreement.likelihood import LikelihoodComparison, compare_likelihoods
 from psychoeval.agreement.matching import Matched
+from psychoeval.agreement.monte_carlo import MonteCarlo, monte_carlo_errors
+from psychoeval.agreement.notes import against, is_believed, not_believed, pair_notes
 from psychoeval.agreement.own_likelihood import Own, cached_likelihoods
+from psychoeval.agreement.own_mode import Modes, cached_modes
+from psychoeval.agreement.prior_effect import PriorEffect, is_about_priors, prior_effect
 from psychoeval.agreement.ranks import RankComparison, compare_ranks
 from psychoeval.agreement.relation import Relation, relate
 from psychoeval.agreement.scores import expected_scores
-from psychoeval.agreement.terms import Pair, Scores, errors_alike, matched, parameter_terms, score_terms
-from psychoeval.agreement.thresholds import NUMERICAL_ITEM, SIGN_HINT
-from psychoeval.agreement.verdict import NOUNS, Evidence, Finding, decide, judge
+from psychoeval.agreement.terms import Noise, Pair, Scores, matched, parameter_terms, score_terms
+from psychoeval.agreement.thresholds import NUMERICAL_ITEM
+from psychoeval.agreement.verdict import Evidence, decide
 from psychoeval.responses.matrix import Responses
-from psychoeval.results.fit_result import FitResult
-from psychoeval.wording import some
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class PairComparison:
         What else a reader should know; sentences.
     likelihood : LikelihoodComparison, optional
         Where both claim the same maximum of a marginal likelihood.
+    prior_effect : PriorEffect, optional
+        Where one is a posterior, only the priors differ, and the limits are exceeded.
     """
 
     first: str
@@ -61,6 +66,7 @@ class PairComparison:
     items: Matched
     notes: tuple[str, ...] = ()
     likelihood: LikelihoodComparison | None = None
+    prior_effect: PriorEffect | None = None
 
     def term(self, name: str) -> TermComparison | None:
         """Return the comparison of one parameter, None where the fits do not share it."""
@@ -68,9 +74,24 @@ class PairComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
-    """Two fits measured in one alignment; `before` are the findings without the estimated step."""
+class _Setting:
+    """Two fits, how they are related, what they have in common, and their Monte Carlo errors."""
 
+    fits: Pair
+    relation: Relation
+    persons: Matched
+    items: Matched
+    noise: Noise
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """Two fits measured in one alignment.
+
+    `framed` are the fits in the common frame, `before` the findings without the estimated step.
+    """
+
+    framed: Pair
     alignment: Alignment
     terms: tuple[TermComparison, ...]
     findings: tuple[Finding, ...]
@@ -80,6 +101,11 @@ class _Measured:
     def passes(self) -> bool:
         return bool(self.findings) and all(f.level != "none" for f in self.findings)
 
+    @property
+    def differs(self) -> bool:
+        """Whether a limit is exceeded, and by more than Monte Carlo error may do."""
+        return any(f.level == "none" and f.chance != "cannot tell" for f in self.findings)
+
 
 def compare_pair(
     names: tuple[str, str],
@@ -87,6 +113,8 @@ def compare_pair(
     responses: Responses | None = None,
     scores: Scores = expected_scores,
     own: Own | None = None,
+    modes: Modes | None = None,
+    noise: MonteCarlo = monte_carlo_errors,
 ) -> PairComparison:
     """Compare two fits.
 
@@ -100,14 +128,43 @@ def compare_pair(
         `expected_scores`, or a cached form of it.
     own : callable, optional
         `own_likelihood` on `responses`, or a cached form of it.
+    modes : callable, optional
+        `own_mode` on `responses`, or a cached form of it.
+    noise : callable
+        `monte_carlo_errors`, or a cached form of it.
     """
     relation = relate(*fits)
-    persons, items = matched(fits)
-    chosen = _align(names, fits, relation, persons, items, responses)
-    ranks = _ranks(fits, chosen.alignment, persons)
-    extra = score_terms(fits, persons, items, scores)
-    evidence = Evidence(
-        relation,
+    at = _Setting(fits, relation, *matched(fits), (noise(fits[0]), noise(fits[1])))
+    start = _start(names, at, responses)
+    chosen = _further(at, start)
+    unbelieved = [not_believed(n, f) for n, f in zip(names, fits, strict=True) if not is_believed(f)]
+    effect = None
+    if not unbelieved and start.differs and is_about_priors(fits, relation):
+        effect = prior_effect(names, fits, modes or cached_modes(responses), responses)
+        chosen = start if effect.explained else chosen
+    extra = score_terms(fits, at.persons, at.items, scores)
+    evidence = _evidence(at, chosen, _ranks(fits, chosen.alignment, at.persons), extra)
+    verdict, reason = decide(evidence)
+    if unbelieved:
+        verdict, reason = "not comparable", " ".join(unbelieved)
+    elif not at.persons.n and not at.items.n:
+        verdict, reason = "not comparable", "The two fits have no person and no item in common (compared by id)."
+    elif effect is not None:
+        verdict = "agree up to priors" if effect.explained else verdict
+        reason = f"{reason.strip()} {effect.words}"
+    likelihood = compare_likelihoods(names, fits, relation, chosen.terms, own or cached_likelihoods(responses))
+    return PairComparison(
+        names[0], names[1], verdict, reason.strip(), relation.kind, chosen.alignment, chosen.terms + extra,
+        evidence.ranks, at.persons, at.items,
+        pair_notes(names, fits, relation, chosen.alignment, chosen.terms, at.persons, at.items), likelihood, effect,
+    )  # fmt: skip
+
+
+def _evidence(
+    at: _Setting, chosen: _Measured, ranks: RankComparison | None, extra: tuple[TermComparison, ...]
+) -> Evidence:
+    return Evidence(
+        at.relation,
         chosen.findings,
         aligned=chosen.alignment.freedom if chosen.alignment.freedom != "none" else "",
         before=chosen.before,
@@ -116,61 +173,41 @@ def compare_pair(
         convention=chosen.alignment.conventions != "none",
         ranks=ranks,
         scores=next((t for t in extra if t.term == "expected_score"), None),
-        contradicted=bool(_against(chosen.terms)),
+        contradicted=bool(against(chosen.terms)),
     )
-    verdict, reason = decide(evidence)
-    unbelieved = [(n, f) for n, f in zip(names, fits, strict=True) if not f.convergence.believed]
-    if unbelieved:
-        verdict, reason = "not comparable", " ".join(_not_believed(n, f) for n, f in unbelieved)
-    elif not persons.n and not items.n:
-        verdict, reason = "not comparable", "The two fits have no person and no item in common (compared by id)."
-    notes = _notes(names, fits, relation, chosen, persons, items)
-    likelihood = compare_likelihoods(names, fits, relation, chosen.terms, own or cached_likelihoods(responses))
-    return PairComparison(
-        names[0], names[1], verdict, reason.strip(), relation.kind, chosen.alignment, chosen.terms + extra, ranks,
-        persons, items, notes, likelihood,
-    )  # fmt: skip
 
 
-def _align(
-    names: tuple[str, str],
-    fits: Pair,
-    relation: Relation,
-    persons: Matched,
-    items: Matched,
-    responses: Responses | None,
-) -> _Measured:
-    """Find the least alignment in which two fits agree; if none does, what identification and conventions leave."""
-    if relation.kind == "proportion":
-        terms = parameter_terms(fits, fits, persons, items)
-        return _Measured(Alignment(), terms, judge(terms, relation))
-    framed, alignment = common_frame(names, fits, responses)
-    start = _measure(fits, framed, alignment, relation, persons, items)
+def _start(names: tuple[str, str], at: _Setting, responses: Responses | None) -> _Measured:
+    """Measure two fits in the frame that identification and conventions leave."""
+    if at.relation.kind == "proportion":
+        terms = parameter_terms(at.fits, at.fits, at.persons, at.items, at.noise)
+        return _Measured(at.fits, Alignment(), terms, judge(terms, at.relation))
+    framed, alignment = common_frame(names, at.fits, responses)
     if alignment.conventions != "none":
-        estimated = _estimate(framed, persons, items, alignment.conventions)
-        if estimated is None:
-            return start
-        step = replace(alignment, estimated=estimated, freedom=_needed(estimated))
-        return _measure(fits, framed, step, relation, persons, items)
-    if start.passes or not start.findings:
+        estimated = _estimate(framed, at.persons, at.items, alignment.conventions)
+        if estimated is not None:
+            alignment = replace(alignment, estimated=estimated, freedom=_needed(estimated))
+    return _measure(at, framed, alignment)
+
+
+def _further(at: _Setting, start: _Measured) -> _Measured:
+    """Find the least further alignment in which two fits agree; `start` if they do as they are, or in none."""
+    if start.passes or not start.findings or start.alignment.conventions != "none":
         return start
     for freedom in ("shift", "scale", "scale and shift"):
-        estimated = _estimate(framed, persons, items, freedom)
+        estimated = _estimate(start.framed, at.persons, at.items, freedom)
         if estimated is None or _needed(estimated) == "none":
             continue
-        step = replace(alignment, estimated=estimated, freedom=freedom)
-        tried = _measure(fits, framed, step, relation, persons, items)
+        tried = _measure(at, start.framed, replace(start.alignment, estimated=estimated, freedom=freedom))
         if tried.passes:
             return replace(tried, before=start.findings)
     return start
 
 
-def _measure(
-    fits: Pair, framed: Pair, alignment: Alignment, relation: Relation, persons: Matched, items: Matched
-) -> _Measured:
+def _measure(at: _Setting, framed: Pair, alignment: Alignment) -> _Measured:
     moved = (framed[0], alignment.estimated.fit(framed[1]))
-    terms = parameter_terms(fits, moved, persons, items)
-    return _Measured(alignment, terms, judge(terms, relation))
+    terms = parameter_terms(at.fits, moved, at.persons, at.items, at.noise)
+    return _Measured(framed, alignment, terms, judge(terms, at.relation))
 
 
 def _estimate(framed: Pair, persons: Matched, items: Matched, freedom: Freedom) -> Transformation | None:
@@ -206,54 +243,3 @@ def _ranks(fits: Pair, alignment: Alignment, persons: Matched) -> RankComparison
     return compare_ranks(
         persons.ids, signs[0] * one.estimate[persons.first], signs[1] * two.estimate[persons.second]
     )  # fmt: skip
-
-
-def _not_believed(name: str, fit: FitResult) -> str:
-    first = fit.convergence.failures[0] if fit.convergence.failures else _STOPPED.get(fit.convergence.status, "")
-    return f"{name} is not believed ({fit.convergence.status}): {first}".rstrip(": ")
-
-
-_STOPPED = {
-    "iteration_limit": "it stopped at its iteration limit, before it converged.",
-    "interrupted": "it was interrupted before it converged.",
-}
-
-
-def _against(terms: tuple[TermComparison, ...]) -> tuple[TermComparison, ...]:
-    use = [t for t in terms if t.term in ("difficulty", "ability")]
-    return tuple(
-        t for t in use if t.aligned.correlation is not None and t.aligned.correlation < SIGN_HINT.value
-    )  # fmt: skip
-
-
-def _notes(
-    names: tuple[str, str], fits: Pair, relation: Relation, chosen: _Measured, persons: Matched, items: Matched
-) -> tuple[str, ...]:
-    notes = list(chosen.alignment.turned)
-    for term in _against(chosen.terms):
-        notes.append(
-            f"{NOUNS[term.term].capitalize()} correlate {term.aligned.correlation:.3f}: a sign convention? If one of "
-            "the tables holds easiness, import it with parametrization='easiness'; nothing was turned round for this."
-        )
-    if not errors_alike(fits):
-        kinds = [f"{n}: {f.abilities.uncertainty}" for n, f in zip(names, fits, strict=True) if f.abilities is not None]
-        notes.append(f"Standard errors of the persons are not set side by side ({', '.join(kinds)}).")
-    if relation.other_scoring:
-        notes.append(f"Abilities are scored differently: {relation.other_scoring}.")
-    for noun, both in (("persons", persons), ("items", items)):
-        for name, only in zip(names, (both.only_first, both.only_second), strict=True):
-            if only and both.n:
-                notes.append(f"{len(only)} {noun} only in {name}: {some(only)}.")
-    for term in chosen.terms:
-        if term.term not in ("intercept", "ability"):
-            continue
-        noun = "items" if term.term == "intercept" else "persons"
-        for name, only in zip(names, (term.only_first, term.only_second), strict=True):
-            if only:
-                notes.append(f"{len(only)} {noun} estimated by {name} only: {some(only)}.")
-        if term.infinite_in_both or term.infinite_in_one:
-            notes.append(
-                f"Infinite abilities: {term.infinite_in_both} persons in both fits (equal, and no part of the "
-                f"differences), {len(term.infinite_in_one)} in one fit only. They count in the ranks."
-            )
-    return tuple(notes)

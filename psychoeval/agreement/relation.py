@@ -47,6 +47,8 @@ def relate(first: FitResult, second: FitResult) -> Relation:
     kind = _kind(first, second)
     if "priors" in differences and kind in ("same likelihood", *SIMULATED_KINDS):
         kind = "objective"
+    if not differences and one is not None and two is not None and _family(first) == _family(second) == "posterior":
+        kind = "same posterior"
     return Relation(kind, differences, "model" not in differences, _other_scoring(first, second))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from psychoeval.results.fit_result import FitResult
 FloatArray = NDArray[np.float64]
 Scores = Callable[[FitResult, Sequence[str], Sequence[str]], tuple[FloatArray, FloatArray] | None]
 Pair = tuple[FitResult, FitResult]
+Noise = tuple[Mapping[str, FloatArray], Mapping[str, FloatArray]]
 
 ITEM_TERMS: Final = ("discrimination", "difficulty", "intercept", "guessing")
 
@@ -28,7 +30,9 @@ def matched(fits: Pair) -> tuple[Matched, Matched]:
     return match(persons1 or (), persons2 or ()), match(items1 or (), items2 or ())
 
 
-def parameter_terms(given: Pair, aligned: Pair, persons: Matched, items: Matched) -> tuple[TermComparison, ...]:
+def parameter_terms(
+    given: Pair, aligned: Pair, persons: Matched, items: Matched, noise: Noise = ({}, {})
+) -> tuple[TermComparison, ...]:
     """Compare item parameters and abilities of two fits.
 
     Parameters
@@ -36,6 +40,8 @@ def parameter_terms(given: Pair, aligned: Pair, persons: Matched, items: Matched
     given, aligned : (first, second)
         Fits as they came, and on one scale.
     persons, items : Matched
+    noise : (first, second)
+        Monte Carlo errors of each fit on that scale (`monte_carlo_errors`).
 
     Returns
     -------
@@ -50,9 +56,9 @@ def parameter_terms(given: Pair, aligned: Pair, persons: Matched, items: Matched
             if term == "guessing" and not (np.any(own[0].guessing > 0) or np.any(own[1].guessing > 0)):
                 continue
             raw = (_item_term(own[0], term, at[0]), _item_term(own[1], term, at[1]))
-            moved = (_item_term(common[0], term, at[0]), _item_term(common[1], term, at[1]))
-            out.append(compare_term(term, items.ids, raw, moved))
-    ability = _ability_term(given, aligned, persons)
+            one, two = _item_term(common[0], term, at[0]), _item_term(common[1], term, at[1])
+            out.append(compare_term(term, items.ids, raw, _with_noise((one, two), term, noise, items)))
+    ability = _ability_term(given, aligned, persons, noise)
     return tuple(out) + ((ability,) if ability is not None else ())
 
 
@@ -62,13 +68,24 @@ def errors_alike(fits: Pair) -> bool:
     return one is None or two is None or one.uncertainty == two.uncertainty
 
 
-def _ability_term(given: Pair, aligned: Pair, persons: Matched) -> TermComparison | None:
+def _with_noise(
+    pair: tuple[Estimates, Estimates], term: str, noise: Noise, common: Matched
+) -> tuple[Estimates, Estimates]:
+    one, two = (
+        replace(e, monte_carlo=known[term][at]) if term in known else e
+        for e, known, at in zip(pair, noise, (common.first, common.second), strict=True)
+    )
+    return one, two
+
+
+def _ability_term(given: Pair, aligned: Pair, persons: Matched, noise: Noise) -> TermComparison | None:
     abilities = [f.abilities for f in (*given, *aligned)]
     if any(a is None or a.scale != "logit" for a in abilities) or not persons.n:
         return None
     at = (persons.first, persons.second)
     one, two, three, four = (_ability(a, at[k % 2]) for k, a in enumerate(abilities) if a is not None)
-    return compare_term("ability", persons.ids, (one, two), (three, four), errors_alike=errors_alike(given))
+    moved = _with_noise((three, four), "ability", noise, persons)
+    return compare_term("ability", persons.ids, (one, two), moved, errors_alike=errors_alike(given))
 
 
 def _item_term(items: ItemParameters, term: str, at: NDArray[np.intp]) -> Estimates:

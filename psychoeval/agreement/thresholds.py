@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-PairKind = Literal["same likelihood", "simulated", "both simulated", "posterior", "objective", "unknown", "proportion"]
+PairKind = Literal[
+    "same likelihood", "simulated", "both simulated", "same posterior", "posterior", "objective", "unknown",
+    "proportion",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +47,12 @@ NUMERICAL_PROPORTION: Final = Threshold(
 )
 SAME_MEAN: Final = Threshold(
     0.2,
-    "mean difference in standard errors, between two maxima of one likelihood",
+    "mean difference in standard errors, between two maxima of one likelihood or two samples of one posterior",
     "two that both stopped short of it; a fifth of a standard error costs a 95% interval half a point of coverage",
 )
 SAME_LARGEST: Final = Threshold(
     0.5,
-    "largest difference in standard errors, between two maxima of one likelihood",
+    "largest difference in standard errors, between two maxima of one likelihood or two samples of one posterior",
     "half a standard error moves no conclusion",
 )
 SIMULATED_MEAN: Final = Threshold(
@@ -82,6 +85,12 @@ METHOD_CORRELATION: Final = Threshold(
     0.995,
     "smallest correlation of intercepts and of abilities, between methods",
     "what is left beside a straight line is then a tenth of the SD",
+)
+MONTE_CARLO: Final = Threshold(
+    4.0,
+    "largest difference in Monte Carlo standard errors that chance explains between two posteriors that are one; where "
+    "four of them exceed the limit itself, there are too few draws to tell",
+    "with errors of a thousand parameters independent, the largest passes 4 in one comparison of sixteen",
 )
 NO_ERRORS: Final = Threshold(
     0.1,
@@ -155,6 +164,7 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "METHOD_MEAN": METHOD_MEAN,
     "METHOD_LARGEST": METHOD_LARGEST,
     "METHOD_CORRELATION": METHOD_CORRELATION,
+    "MONTE_CARLO": MONTE_CARLO,
     "NO_ERRORS": NO_ERRORS,
     "RANKS": RANKS,
     "EXPECTED_SCORE": EXPECTED_SCORE,
@@ -216,6 +226,9 @@ LIMITS: Final[dict[PairKind, Limits]] = {
         BOTH_SIMULATED_UNIT,
         None,
         ranks_may_do=False,
+    ),
+    "same posterior": Limits(
+        "both sample the same posterior", SAME_MEAN, SAME_LARGEST, SAME_LARGEST, None, ranks_may_do=False
     ),
     "posterior": Limits("one is the center of a posterior", *_METHOD, ranks_may_do=True),
     "objective": Limits("they maximize different functions", *_METHOD, ranks_may_do=True),

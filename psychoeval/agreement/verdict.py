@@ -4,124 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from psychoeval.agreement.alignment import Transformation
-from psychoeval.agreement.differences import Differences, TermComparison
+from psychoeval.agreement.differences import TermComparison
+from psychoeval.agreement.findings import Finding
 from psychoeval.agreement.ranks import RankComparison
 from psychoeval.agreement.relation import Relation
 from psychoeval.agreement.thresholds import (
     EXPECTED_SCORE,
     LIMITS,
-    NO_ERRORS,
-    NUMERICAL_ABILITY,
-    NUMERICAL_ITEM,
+    MONTE_CARLO,
     NUMERICAL_PROPORTION,
     RANKS,
     SIMULATED_KINDS,
-    Limits,
-    Threshold,
 )
 
-Level = Literal["numerical", "statistical", "none"]
-
-#: What a term is called in a sentence.
-NOUNS: Final = {
-    "discrimination": "slopes",
-    "difficulty": "difficulties",
-    "intercept": "intercepts",
-    "guessing": "lower asymptotes",
-    "ability": "abilities",
-    "expected_score": "expected scores",
-    "expected_item_score": "expected item scores",
-}
-#: Below it a difference is the rounding of an alignment.
-_ROUNDING: Final = 1e-9
 #: What a simulated fit outside its limits calls for.
 _OTHER_SEEDS: Final = "A simulated fit is random: fit again with other seeds, and only what stays is a finding. "
-#: Terms that decide; the difficulty is derived from two of them, and bad where the slope is near 0.
-DECIDING: Final = ("discrimination", "intercept", "guessing", "ability")
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """How one parameter of two fits agrees.
-
-    Parameters
-    ----------
-    term : str
-    level : {"numerical", "statistical", "none"}
-        Equal as numbers, equal for every practical purpose, or neither.
-    words : str
-        The figures, and the limit that decided.
-    """
-
-    term: str
-    level: Level
-    words: str
-
-
-def judge_term(term: TermComparison, relation: Relation) -> Finding:
-    """Hold the aligned differences of one parameter against the limits of the pair's kind."""
-    limits = LIMITS[relation.kind]
-    if term.term == "ability" and relation.other_scoring:
-        limits = LIMITS["objective"]
-    found, noun = term.aligned, NOUNS[term.term]
-    tolerance = NUMERICAL_ABILITY if term.term == "ability" else NUMERICAL_ITEM
-    if term.infinite_in_one and not relation.other_scoring:
-        return Finding(term.term, "none", f"{noun}: {len(term.infinite_in_one)} infinite in one fit only")
-    figures = _figures(found, noun)
-    if abs(found.largest) <= _ROUNDING:
-        return Finding(term.term, "numerical", f"{noun} none")
-    if abs(found.largest) <= tolerance.value:
-        return Finding(term.term, "numerical", f"{figures}; limit {tolerance.value:g}")
-    level, limit = _statistical(term, limits)
-    return Finding(term.term, level, f"{figures}; {limit}")
-
-
-def _statistical(term: TermComparison, limits: Limits) -> tuple[Level, str]:
-    found = term.aligned
-    bounds: list[tuple[bool, str]] = []
-    if found.mean_in_errors is not None and found.largest_in_errors is not None and found.n_in_errors == found.n:
-        if found.common:  # one parameter, so no average over parameters
-            bounds.append(_bound(found.largest_in_errors, limits.unit, "{:g} SE"))
-        else:
-            bounds.append(_bound(found.mean_in_errors, limits.mean, "mean {:g} SE"))
-            bounds.append(_bound(found.largest_in_errors, limits.largest, "largest {:g} SE"))
-    else:
-        bounds.append((found.rmsd <= NO_ERRORS.value * found.spread, f"RMSD {NO_ERRORS.value:g} SD, without errors"))
-    if limits.correlation is not None and term.term in ("intercept", "ability") and found.correlation is not None:
-        met = found.correlation >= limits.correlation.value
-        bounds.append((met, f"r {limits.correlation.value:g}, found {found.correlation:.4f}"))
-    broken = [text for met, text in bounds if not met]
-    if broken:
-        return "none", "over the limit (" + ", ".join(broken) + ")"
-    return "statistical", "within the limit (" + ", ".join(text for _, text in bounds) + ")"
-
-
-def _figures(found: Differences, noun: str) -> str:
-    in_errors = found.mean_in_errors is not None and found.largest_in_errors is not None
-    if found.common:
-        errors = f" ({found.largest_in_errors:.2g} SE)" if in_errors else ""
-        return f"{noun}, all alike in each fit, {abs(found.largest):.2g}{errors}"
-    errors = f" ({found.mean_in_errors:.2g} and {found.largest_in_errors:.2g} SE)" if in_errors else ""
-    return f"{noun} {found.mean_absolute:.2g} on average, {abs(found.largest):.2g} at most{errors}"
-
-
-def _bound(value: float, limit: Threshold, words: str) -> tuple[bool, str]:
-    return value <= limit.value, words.format(limit.value)
-
-
-def judge(terms: Sequence[TermComparison], relation: Relation) -> tuple[Finding, ...]:
-    """Judge the terms that decide, where both fits have them.
-
-    Slopes and intercepts of different models are different quantities, and abilities of different models are compared
-    by ranks: then nothing is judged here.
-    """
-    if not relation.same_items or relation.kind == "proportion":
-        return ()
-    use = [t for t in terms if t.term in DECIDING and (t.aligned.n or t.infinite_in_one)]
-    return tuple(judge_term(t, relation) for t in use)
+_SAMPLE_LONGER: Final = (
+    f"Too few draws to tell: {MONTE_CARLO.value:g} Monte Carlo standard errors are more than the limit. Sample longer."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +78,8 @@ def decide(evidence: Evidence) -> tuple[str, str]:
     words = _difference_words(relation) + (_alignment_words(evidence) if findings else "") + _measured(findings)
     if evidence.contradicted:
         words += "They run against each other: a sign convention? "
+    if all(f.chance == "cannot tell" for f in failing) and failing:
+        return "not comparable", words + _SAMPLE_LONGER
     ranks_may_do = LIMITS[relation.kind].ranks_may_do or bool(relation.differences)
     if ranks_may_do and _ranks_agree(evidence) and not evidence.contradicted:
         return "agree up to ranks", words + _rank_words(evidence)
@@ -198,6 +103,9 @@ def _agreement(evidence: Evidence, scoring_only: bool) -> tuple[str, str]:
     if relation.kind == "same likelihood" and "statistical" in items:
         up_to.append("convergence")
         words += "Close to one maximum, but further apart than two that both reached it. "
+    if any(f.chance == "beyond" for f in findings):
+        up_to.append("convergence")
+        words += "Close to one posterior, but further apart than Monte Carlo error. "
     verdict = f"agree up to {', '.join(up_to)}" if up_to else "agree"
     return verdict, words + _measured(findings)
 

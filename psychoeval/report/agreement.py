@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from psychoeval.agreement.differences import TermComparison
+from psychoeval.agreement.findings import NOUNS
 from psychoeval.agreement.frames import Alignment
 from psychoeval.agreement.pair import PairComparison
 from psychoeval.agreement.thresholds import THRESHOLDS, Threshold
-from psychoeval.agreement.verdict import NOUNS
 from psychoeval.plots.canvas import cut
 from psychoeval.report.frame import transformation
 from psychoeval.report.words import counted, listed
