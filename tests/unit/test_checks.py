@@ -199,6 +199,21 @@ def test_slopes_that_are_too_small_are_found_and_blamed_on_stopping_early():
     assert "stopped before it reached the maximum" in failure[0]
 
 
+@pytest.mark.parametrize(("points", "both"), [(241, False), (31, True)])
+def test_where_the_grid_misreads_the_likelihood_both_causes_are_named(points, both):
+    responses, items = _simulated(500, 200)
+    shrunk = dataclasses.replace(items, discrimination=items.discrimination / 1.05)
+    found = _judge(responses, shrunk, points=points)
+    gap = abs(found.details["log_likelihood_own_grid"] - found.details["log_likelihood_fine_grid"])
+    assert (gap > 0.1) == both
+    (sentence,) = [f for f in found.failures if "times as widely" in f]
+    assert ("The engine stopped before it reached the maximum" in sentence) != both
+    assert ("Either the engine stopped before it reached the maximum" in sentence) == both
+    assert ("a maximum that only its own grid of abilities has" in sentence) == both
+    assert ("where they stay it is the grid" in sentence) == both
+    assert ("quadrature_points=241" in sentence) == both
+
+
 def test_a_wrong_latent_sd_is_the_rasch_models_wrong_scale():
     responses, items = _simulated(500, 200, sd=1.5)
     found = _judge(responses, items, sd=1.4)
