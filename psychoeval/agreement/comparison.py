@@ -16,8 +16,10 @@ from psychoeval.agreement.monte_carlo import cached_monte_carlo
 from psychoeval.agreement.own_likelihood import cached_likelihoods
 from psychoeval.agreement.own_mode import cached_modes
 from psychoeval.agreement.pair import PairComparison, compare_pair
+from psychoeval.agreement.prediction import Prediction, predictions
 from psychoeval.agreement.ranks import ranks
-from psychoeval.agreement.scores import expected_scores
+from psychoeval.agreement.sampled import chains_words, prediction_content, prediction_lines, sampling_content
+from psychoeval.agreement.scores import CachedScores
 from psychoeval.agreement.thresholds import THRESHOLDS
 from psychoeval.errors import NotComparableError
 from psychoeval.fitting import FitFailure, Fits
@@ -46,6 +48,9 @@ class Comparison:
         Fits that gave no result.
     responses : Responses, optional
         What was fitted.
+    predictions : tuple of Prediction
+        Of sampled models with draws of each person's log-likelihood, two or more: how well each predicts persons left
+        out, the best first.
     """
 
     fits: tuple[FitResult, ...]
@@ -53,6 +58,7 @@ class Comparison:
     pairs: tuple[PairComparison, ...]
     failures: tuple[FitFailure, ...] = ()
     responses: Responses | None = None
+    predictions: tuple[Prediction, ...] = ()
 
     def __repr__(self) -> str:
         return (
@@ -161,7 +167,8 @@ class Comparison:
         -------
         DataFrame
             ``first, second, term, n``; ``correlation, mean_difference, largest_difference, rmsd`` and
-            ``mean_in_errors, largest_in_errors`` of the aligned values, which decide; ``raw_mean_difference,
+            ``mean_in_errors, largest_in_errors`` of the aligned values, which decide; of sampled fits
+            ``mean_in_monte_carlo, largest_in_monte_carlo``; ``raw_mean_difference,
             raw_largest_difference, raw_rmsd`` of the values as given; ``error_ratio``; ``scale, shift``, the
             transformation of the second onto the first; ``worst``, the id that differs most. First minus second.
         """
@@ -173,17 +180,21 @@ class Comparison:
         """Return the verdicts as text for a terminal."""
         lines = [f"{len(self.fits)} fits, {len(self.pairs)} pairs"]
         lines += [
-            f"  not believed: {n} ({f.convergence.status})"
-            for n, f in zip(self.names, self.fits, strict=True)
-            if not f.convergence.believed
+            f"  not believed: {n} ({f.convergence.status})" for n, f in self._named() if not f.convergence.believed
         ]
+        lines += [f"  chains of {n}: {chains_words(f.sampling)}" for n, f in self._named() if f.sampling is not None]
         lines += [f"  no result: {f.label}: {f.problem}" for f in self.failures]
         for p in self.pairs:
             lines += ["", f"{p.first} / {p.second}: {p.verdict}", f"  {p.reason}"]
             lines += [f"  Note: {note}" for note in p.notes]
             if p.likelihood is not None and p.likelihood.words:
                 lines += [f"  Log-likelihoods: {p.likelihood.advice}"]
+        if self.predictions:
+            lines += ["", *prediction_lines(self.predictions)]
         return "\n".join(lines)
+
+    def _named(self) -> list[tuple[str, FitResult]]:
+        return list(zip(self.names, self.fits, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the data as plain JSON content; NaN becomes None, infinities ``"inf"``, ``"-inf"``."""
@@ -201,13 +212,15 @@ class Comparison:
                     "log_likelihood_kind": f.log_likelihood_kind,
                     "n_parameters": f.n_parameters,
                     "seconds": plain_number(f.provenance.seconds),
+                    "sampling": None if f.sampling is None else sampling_content(f.sampling),
                 }
-                for n, f in zip(self.names, self.fits, strict=True)
+                for n, f in self._named()
             ],
             "failures": [
                 {"fit": f.label, "kind": f.kind, "problem": f.problem, "remedy": f.remedy} for f in self.failures
             ],
             "pairs": [pair_content(p) for p in self.pairs],
+            "predictions": [prediction_content(p) for p in self.predictions],
             "ranks": [
                 {str(k): plain_number(v) for k, v in row.items()} for row in self.rank_table().to_dict("records")
             ],
@@ -254,13 +267,13 @@ def compare(
         names = _distinct([f.label for f in results])
     if not results and not failures:
         raise NotComparableError("There is no fit to compare.", "Give two or more; fit_many makes several at once.")
-    scores, own = _CachedScores(), cached_likelihoods(responses)
+    scores, own = CachedScores(), cached_likelihoods(responses)
     modes, noise = cached_modes(responses), cached_monte_carlo()
     pairs = tuple(
         compare_pair((names[i], names[k]), (results[i], results[k]), responses, scores, own, modes, noise)
         for i, k in combinations(range(len(results)), 2)
     )
-    return Comparison(results, names, pairs, failures, responses)
+    return Comparison(results, names, pairs, failures, responses, predictions(names, results))
 
 
 def _checked(results: tuple[FitResult, ...]) -> tuple[FitResult, ...]:
@@ -281,18 +294,3 @@ def _distinct(labels: Sequence[str]) -> tuple[str, ...]:
         seen[label] = seen.get(label, 0) + 1
         out.append(f"{label} ({seen[label]})" if labels.count(label) > 1 else label)
     return tuple(out)
-
-
-class _CachedScores:
-    """`expected_scores`, computed once for each fit and set of ids."""
-
-    def __init__(self) -> None:
-        self._known: dict[Any, tuple[FloatArray, FloatArray] | None] = {}
-
-    def __call__(
-        self, fit: FitResult, item_ids: Sequence[str], person_ids: Sequence[str]
-    ) -> tuple[FloatArray, FloatArray] | None:
-        key = (id(fit), tuple(item_ids), tuple(person_ids))
-        if key not in self._known:
-            self._known[key] = expected_scores(fit, item_ids, person_ids)
-        return self._known[key]

@@ -35,6 +35,8 @@ def parameter_rows(pair: PairComparison) -> list[dict[str, Any]]:
             "rmsd": t.aligned.rmsd,
             "mean_in_errors": _or_nan(t.aligned.mean_in_errors),
             "largest_in_errors": _or_nan(t.aligned.largest_in_errors),
+            "mean_in_monte_carlo": _or_nan(t.aligned.mean_in_monte_carlo),
+            "largest_in_monte_carlo": _or_nan(t.aligned.largest_in_monte_carlo),
             "raw_mean_difference": t.raw.mean,
             "raw_largest_difference": t.raw.largest,
             "raw_rmsd": t.raw.rmsd,
@@ -61,6 +63,7 @@ def pair_content(pair: PairComparison) -> dict[str, Any]:
         "reason": pair.reason,
         "kind": pair.kind,
         "notes": list(pair.notes),
+        "priors_explain_it": None if pair.prior_effect is None else pair.prior_effect.explained,
         "likelihood": None if pair.likelihood is None else _likelihood(pair.likelihood),
         "alignment": {
             "first_to_common": _law(a.first),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,3 +51,19 @@ def expected_scores(
         total += p[known[start : start + step]].sum(axis=0)
     count = int(known.sum())
     return persons, total / count if count else np.full(a.size, np.nan)
+
+
+class CachedScores:
+    """`expected_scores`, computed once for each fit and set of ids."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, tuple[FloatArray, FloatArray] | None] = {}
+
+    def __call__(
+        self, fit: FitResult, item_ids: Sequence[str], person_ids: Sequence[str]
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """Return `expected_scores`."""
+        key = (id(fit), tuple(item_ids), tuple(person_ids))
+        if key not in self._known:
+            self._known[key] = expected_scores(fit, item_ids, person_ids)
+        return self._known[key]
