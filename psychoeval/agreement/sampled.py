@@ -26,6 +26,22 @@ def extremes(run: Sampling) -> dict[str, float]:
     }
 
 
+def chains_row(run: Sampling) -> dict[str, Any]:
+    """Return the grade of a run and its worst figures, by what a table calls them; None for what is not known."""
+    worst = extremes(run)
+    return {
+        "grade": run.grade,
+        "chains": run.n_chains,
+        "draws": run.n_draws,
+        "R-hat": worst["rhat"],
+        "bulk ESS": worst["ess_bulk"],
+        "tail ESS": worst["ess_tail"],
+        "divergences": sum(run.divergences) if run.divergences else None,
+        "depth limit hits": sum(run.treedepth_hits) if run.treedepth_hits else None,
+        "E-BFMI": min(run.ebfmi) if run.ebfmi else None,
+    }
+
+
 def chains_words(run: Sampling) -> str:
     """Return the grade of a run with its worst figures and why it is not good, in a sentence or two."""
     worst = extremes(run)

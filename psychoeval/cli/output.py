@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from psychoeval.agreement.alignment import standardisation
+from psychoeval.agreement.sampled import chains_row, prediction_lines, sampling_content
 from psychoeval.cli.console import Format, plain, print_json, print_rows, print_table, records, say
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 #: Decimals of tables where they are not 3: log-likelihoods are compared to 1e-4.
 _DIGITS = {"log-likelihood": 4}
+_CHAIN_DIGITS = {"bulk ESS": 0, "tail ESS": 0, "E-BFMI": 2}
 #: What a terminal shows; the rest is in the report, CSV and JSON, and the line below the table says so.
 _MOST_PERSONS, _MOST_OF_MANY_PERSONS, _MOST_ITEMS, _MOST_REASONS = 100, 10, 30, 21
 
@@ -44,10 +46,26 @@ def print_comparison(comparison: Comparison, responses: Responses, table: str, o
         for sentence in fit_result.convergence.warnings:
             print(f"Note on {fit_result.label}: {sentence}")
     print()
+    _print_chains([f for f in comparison.fits if f.sampling is not None])
     _print_ranks(comparison, responses.person_label)
     _print_items(comparison)
     _print_verdicts(comparison)
     _print_likelihoods(comparison)
+    if comparison.predictions:
+        print("\n".join(["", *prediction_lines(comparison.predictions)]))
+
+
+def _print_chains(sampled: Sequence[FitResult]) -> None:
+    """Print the grade of the chains of each sampled fit and what to do; why it is no better stands in its notes."""
+    rows, todo = [], []
+    for fit_result in sampled:
+        run = fit_result.sampling
+        assert run is not None
+        rows.append({"estimator": fit_result.label} | chains_row(run))
+        todo += [f"What to do about the chains of {fit_result.label}: {remedy}" for remedy in run.remedies]
+    if rows:
+        print_rows(rows, "table", "Chains of the sampled fits (the worst over all their parameters)", _CHAIN_DIGITS)
+        print("\n".join([*todo, ""]))
 
 
 def _print_ranks(comparison: Comparison, person_label: str) -> None:
@@ -173,6 +191,8 @@ def print_fit(result: FitResult, table: str, output: Format) -> None:
         print_table(result.item_table() if table == "items" else result.ability_table(), output)
         return
     print_rows([_status_row(result)], output, "Fit", _DIGITS)
+    if result.sampling is not None:
+        _print_chains([result])
     if result.statistics:
         print_rows([{"statistic": k, "value": v} for k, v in result.statistics.items()], output, "Statistics")
     print_table(result.item_table(), output, "Items")
@@ -199,6 +219,7 @@ def _fit_content(result: FitResult) -> dict[str, Any]:
         "latent_distribution": None
         if latent is None
         else {"mean": latent.mean, "sd": latent.sd, "variance": latent.sd**2},
+        "sampling": None if result.sampling is None else sampling_content(result.sampling),
         "statistics": result.statistics,
         "items": records(result.item_table()),
         "abilities": records(result.ability_table()),
