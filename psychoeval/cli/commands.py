@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from psychoeval._version import __version__
-from psychoeval.cli.console import Format, fit_progress, print_rows, say
+from psychoeval.cli.console import Format, fit_progress, print_json, print_rows, say
 from psychoeval.cli.inputs import load_responses, parse_guessing, parse_pairs, parse_priors
 from psychoeval.cli.logs import import_logs
 from psychoeval.cli.output import print_comparison, print_fit, print_states
@@ -117,10 +118,13 @@ def compare(
     from psychoeval.agreement.comparison import compare as compare_fits
     from psychoeval.fitting import FitsInterrupted, FitStore, fit_many
     from psychoeval.registry import default_names
+    from psychoeval.responses.screening import screen
 
     if table not in ("verdicts", "ranks", "parameters"):
         raise SettingsError(f"--table {table} is unknown.", "Choose verdicts, ranks or parameters.")
     responses = load_responses(data, read or [], missing)
+    for finding in screen(responses).warnings:
+        say(f"Before any fit: {finding.sentence}")
     models = model or ["Rasch"]
     if model is None:
         say("No --model given: Rasch.")
@@ -219,6 +223,29 @@ def fit(
         say(f"Saved to {result.save(save)}.")
     if not result.convergence.believed:
         raise typer.Exit(EXIT_UNBELIEVED)
+
+
+@app.command("screen")
+def screen_data(
+    data: Data,
+    read: ReadOption = None,
+    missing: MissingOption = None,
+    output: FormatOption = "table",
+) -> None:
+    """Say what stands out in DATA before any model is fitted."""
+    from psychoeval.responses.screening import screen
+
+    findings = screen(load_responses(data, read or [], missing)).findings
+    if output == "json":
+        print_json([dataclasses.asdict(f) for f in findings])
+    elif output == "csv":
+        rows = [{"severity": f.severity, "kind": f.kind, "n": len(f.ids), "sentence": f.sentence} for f in findings]
+        print_rows(rows, output, "Findings")
+    else:
+        for finding in findings or ():
+            print(f"{finding.severity}: {finding.sentence}")
+        if not findings:
+            print("Nothing stands out.")
 
 
 @app.command()

@@ -12,6 +12,7 @@ from scipy.stats import spearmanr
 
 import psychoeval as pe
 from psychoeval.irt.models import Normal, Priors
+from psychoeval.responses.screening import screen
 
 DATA = Path(__file__).parent / "data" / "13"
 EXPECTED: dict[str, Any] = json.loads((DATA / "expected.json").read_text())
@@ -61,3 +62,9 @@ def test_it_is_not_said_where_cells_are_missing_at_random() -> None:
     x[rng.random(x.shape) > 0.32] = np.nan
     fit = pe.fit(pe.Responses.from_array(x), "map", model="Rasch")
     assert not any("unequal" in w for w in fit.convergence.warnings)
+
+
+def test_screening_says_that_strong_systems_saw_harder_items(responses: pe.Responses) -> None:
+    found = {f.kind: f for f in screen(responses).findings}
+    assert found["missing_not_at_random"].severity == "warning"
+    assert "strong systems were given harder items" in found["missing_not_at_random"].sentence
