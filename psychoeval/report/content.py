@@ -10,6 +10,7 @@ from psychoeval.fitting import FitFailure
 from psychoeval.report import data, items, likelihood, pictures, systems, words
 from psychoeval.report.agreement import Agreement, agreement
 from psychoeval.report.likelihood import Maxima
+from psychoeval.report.sampling import SamplingSection, sampling_section
 from psychoeval.report.status import StatusRow, status_row
 from psychoeval.results.fit_result import FitResult
 
@@ -35,6 +36,7 @@ class Content:
     items: tuple[items.ItemsTable, ...]
     likelihood: tuple[likelihood.LikelihoodRow, ...]
     maxima: Maxima
+    sampling: SamplingSection | None
     pictures: tuple[pictures.Picture, ...]
     as_given: str
     fits: tuple[tuple[str, FitResult], ...]
@@ -76,6 +78,7 @@ def content(comparison: Comparison, title: str | None = None) -> Content:
         items=tuple(t for n, f in named if (t := items.items_table(n, f, responses)) is not None),
         likelihood=tuple(likelihood.likelihood_row(n, f) for n, f in named),
         maxima=likelihood.maxima(comparison.pairs),
+        sampling=sampling_section(comparison, noun),
         pictures=tuple(pictures.pictures(comparison, responses)),
         as_given=words.as_given(named),
         fits=named,

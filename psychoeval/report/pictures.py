@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from psychoeval import plots
-from psychoeval.errors import NotComparableError
+from psychoeval.errors import DataError, NotComparableError
 from psychoeval.report.frame import in_standard_frame
 
 if TYPE_CHECKING:
@@ -94,13 +94,14 @@ def pictures(comparison: Comparison, responses: Responses) -> list[Picture]:
             lambda: plots.rank_bump(fits, names=names, noun=noun),
         ),
     ]
-    return [_picture(*w) for w in wanted]
+    return [picture(*w) for w in wanted]
 
 
-def _picture(title: str, reading: str, alt: str, draw: Callable[[], Figure]) -> Picture:
+def picture(title: str, reading: str, alt: str, draw: Callable[[], Figure]) -> Picture:
+    """Return a picture with its words, or why it could not be drawn."""
     try:
         figure = draw()
-    except NotComparableError as error:
+    except (NotComparableError, DataError) as error:
         return Picture(title, reading, alt, "", f"{error.problem} {error.remedy}")
     return Picture(title, reading, alt, image_uri(figure), "")
 

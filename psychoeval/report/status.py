@@ -28,7 +28,7 @@ def status_row(name: str, fit: FitResult) -> StatusRow:
     return StatusRow(
         name,
         fit.convergence.believed,
-        STATUS_WORDS[fit.convergence.status],
+        STATUS_WORDS[fit.convergence.status] + (f", {fit.sampling.grade}" if fit.sampling is not None else ""),
         words.meaning(fit),
         words.advice(fit),
         fit.convergence,
