@@ -1,7 +1,7 @@
 # Reference values for tests/golden, by calling the R packages directly:
 #   Rscript r_scripts/make_golden.R            (from the root of a checkout)
-# Needs mirt, psych, eRm and digest. Data come from tests/golden/data; the simulated sets are made here once and
-# kept, so that another R or another generator of random numbers cannot change it.
+# Needs mirt, psych, eRm, digest and jsonlite. Data come from tests/golden/data; the simulated sets are made here once
+# and kept, so that another R or another generator of random numbers cannot change it.
 
 suppressPackageStartupMessages(library(mirt))
 
@@ -151,6 +151,16 @@ prepare_data <- function(name) {
 
 sha256 <- function(path) digest::digest(file = path, algo = "sha256")
 
+# What other scripts entered stays, also within `packages`, `sha256` and `references`.
+write_manifest <- function(made) {
+  path <- file.path(golden, "manifest.json")
+  known <- if (file.exists(path)) jsonlite::read_json(path) else list()
+  for (name in intersect(c("packages", "sha256", "references"), names(known))) {
+    made[[name]] <- c(made[[name]], known[[name]][setdiff(names(known[[name]]), names(made[[name]]))])
+  }
+  write_golden(c(made, known[setdiff(names(known), names(made))]), "manifest.json")
+}
+
 main <- function() {
   sets <- c("lsat6", "lsat7", "simulated_missing")
   models <- c(rasch = "Rasch", one_pl = "1PL", two_pl = "2PL", three_pl_fixed = "3PL-fixed")
@@ -172,7 +182,7 @@ main <- function() {
   names(packages) <- packages
   files <- file.path("data", paste0(c(sets, names(further)), ".csv"))
   names(files) <- files
-  write_golden(list(
+  write_manifest(list(
     R = paste(R.version$major, R.version$minor, sep = "."),
     packages = lapply(packages, function(p) as.character(packageVersion(p))),
     settings = settings, simulated = simulated, further = further, fine = fine,
@@ -183,7 +193,7 @@ main <- function() {
         paste0("mirt_", names(further), ".json")),
       function(f) sha256(file.path(golden, f)), character(1)
     ))
-  ), "manifest.json")
+  ))
 }
 
 main()
