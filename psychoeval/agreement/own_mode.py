@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
+
 from psychoeval.errors import PsychoevalError
 from psychoeval.estimators.native.mml import MML, Scoring
 from psychoeval.irt.densities import Normal, density_label
@@ -13,6 +15,7 @@ from psychoeval.irt.models import ItemModel
 from psychoeval.irt.priors import ItemPopulation, Priors
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
+from psychoeval.results.grid_checks import UNIT_WARNING
 
 #: Cells of the data above which no model is fitted again to explain a difference; below it takes seconds.
 MOST_CELLS: Final = 2_000_000
@@ -65,8 +68,32 @@ def own_mode(fit: FitResult, responses: Responses | None) -> OwnMode | str:
         return f"mml does not fit its model: {error.problem}"
     if not found.convergence.believed:
         return f"mml with its model is not believed: {' '.join(found.convergence.failures)}".rstrip(": ")
-    sampled = fit.model is not None and fit.model.priors is not None and fit.model.priors.population is not None
-    return OwnMode(found, _words(model.priors) + (", at the posterior means of its population" if sampled else ""))
+    population = fit.model is not None and fit.model.priors is not None and fit.model.priors.population is not None
+    if not population:
+        return OwnMode(found, _words(model.priors))
+    pinned = _pinned(found)
+    return pinned or OwnMode(found, f"{_words(model.priors)}, at the posterior means of its population")
+
+
+def _pinned(mode: FitResult) -> str:
+    """Return that means held where they are set origin and unit of the scale, or "" where the persons set them.
+
+    A population's own means move with origin and unit, so that the posterior leaves both to the persons. Held still
+    under many items and few persons they do not: 35 systems on 500 tasks came out .90 times as widely spread, around
+    .17 (0 in the posterior). Estimated with the items, they let the unit collapse there.
+    """
+    a, latent = mode.abilities, mode.latent_distribution
+    if a is None or a.standard_error is None or latent is None or a.method != "EAP":
+        return ""
+    known = np.isfinite(a.estimate) & np.isfinite(a.standard_error)
+    center = float(a.estimate[known].mean())
+    spread = float(np.sqrt(np.mean(a.standard_error[known] ** 2 + (a.estimate[known] - center) ** 2))) / latent.sd
+    if abs(spread - 1.0) <= UNIT_WARNING and abs(center - latent.mean) <= UNIT_WARNING * latent.sd:
+        return ""
+    return (
+        "held at their posterior means its population's means set origin and unit of the scale, which the posterior "
+        f"leaves to the persons: abilities spread {spread:.2f} times as widely as assumed, around {center:.2f}"
+    )
 
 
 def stated_model(fit: FitResult) -> ItemModel | str:

@@ -203,3 +203,22 @@ def test_a_population_becomes_densities(name: Any, expected: Priors) -> None:
     assert isinstance(model, ItemModel)
     assert model.priors == expected
     assert model.name == name
+
+
+def test_means_held_over_few_persons_are_no_stand_in_for_a_population() -> None:
+    """35 systems on 500 tasks: held means, not the systems, set origin and unit; the posterior's own means move."""
+    responses = load_dataset("swebench-verified")
+    n = responses.n_items
+    known = {  # posterior means by stan-hmc (stanli, 2 chains x 300 draws)
+        "mean_difficulty": 1.109,
+        "sd_difficulty": 1.311,
+        "mean_log_discrimination": 0.856,
+        "sd_log_discrimination": 0.389,
+    }
+    posterior = told(
+        "stan-hmc", responses.item_ids, [1.0] * n, [0.0] * n, ([0.1] * n,) * 2, PRIOR_PRESETS["population"],
+        statistics=known,
+    )  # fmt: skip
+    found = own_mode(posterior, responses)
+    assert isinstance(found, str)
+    assert "set origin and unit of the scale, which the posterior leaves to the persons" in found
