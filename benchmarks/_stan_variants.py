@@ -29,11 +29,13 @@ def with_lines(source: str, lines: Mapping[str, str]) -> str:
     ValueError
         If a line is not there exactly once: the program has changed.
     """
+    text = source.splitlines()
     for old, new in lines.items():
-        if [line.strip() for line in source.splitlines()].count(old) != 1:
+        found = [k for k, line in enumerate(text) if line.strip() == old]
+        if len(found) != 1:
             raise ValueError(f"The program does not have the line {old!r} exactly once.")
-        source = source.replace(old, new)
-    return source
+        text[found[0]] = new
+    return "\n".join(text) + "\n"
 
 
 def sample_variant(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -51,12 +52,18 @@ def responses() -> Responses:
     return Responses.from_array(np.hstack([nothing, np.vstack([nobody, x])]))
 
 
-@pytest.fixture(scope="module")
-def brms() -> FitResult:
-    check("brms")
+@cache
+def fitted() -> FitResult:
+    """Return the fit, one for this module and for test_stan_brms.py."""
     # 40 s of it are the C++ compiler's, unless the program is in the user's cache.
     fit = Brms(chains=2, warmup=400, samples=600, adapt_delta=0.9, seed=1, n_jobs=2, timeout=600.0)
     return fit.fit(responses(), ItemModel("2PL", PRIORS))
+
+
+@pytest.fixture(scope="module")
+def brms() -> FitResult:
+    check("brms")
+    return fitted()
 
 
 def plain_draws(folder: Path) -> dict[str, NDArray[np.float64]]:
