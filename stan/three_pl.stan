@@ -8,6 +8,7 @@ data {
   real<lower=0> sd_slope_prior;
   vector<lower=0, upper=1>[J] centering_slope;
   vector[J] tilt; // how an item's location, as it is sampled, goes with its log slope in the posterior
+  vector<lower=0>[J] scale_slope;
   // Guessing: 0 fixed at `guessing`, 1 beta with the shapes in guessing_prior, 2 logit-normal with mean and SD.
   int<lower=0, upper=2> guessing_kind;
   real<lower=0, upper=1> guessing;
@@ -26,24 +27,25 @@ transformed data {
   vector[J] item_failures = (rep_row_vector(1, N) * to_matrix(trials))' - item_score;
 }
 parameters {
-  vector[N] z;
+  vector<multiplier=width>[N] z;
   real<multiplier=inv_sqrt(N)> m;
   real<offset=log(N - 1.0), multiplier=sqrt(2.0 / (N - 1))> log_q;
-  vector[J] slope_raw;
-  vector[J] location_raw;
+  vector<multiplier=scale_slope>[J] slope_raw;
+  vector<multiplier=scale_location>[J] location_raw;
   vector[guessing_kind == 0 ? 0 : J] logit_c;
-  // Of the population, in the programs' own unit: mu_log_a + log s, (mu_b - m) / s, sd_b / s.
-  vector[population] mu_slope;
-  vector<lower=0>[population] sd_log_a;
-  vector[population] mu_place;
-  vector<lower=0>[population] sd_place;
+  // Of the population, in the programs' own unit: mu_log_a + log s, log sd_log_a, (mu_b - m) / s, log(sd_b / s).
+  vector<multiplier=inv_sqrt(J)>[population] mu_slope;
+  vector<multiplier=inv_sqrt(J)>[population] log_sd_slope;
+  vector<multiplier=inv_sqrt(J)>[population] mu_place;
+  vector<multiplier=inv_sqrt(J)>[population] log_sd_place;
 }
 transformed parameters {
   real s = sqrt(exp(log_q) / N);
   vector[N] theta = m + s * standardized(z);
   vector[population] mu_log_a = mu_slope - log(s);
+  vector[population] sd_log_a = exp(log_sd_slope);
   vector[population] mu_b = m + s * mu_place;
-  vector[population] sd_b = s * sd_place;
+  vector[population] sd_b = s * exp(log_sd_place);
   real slope_mean = population ? mu_log_a[1] : slope_prior[1];
   real slope_sd = population ? sd_log_a[1] : slope_prior[2];
   real location_mean = population ? mu_b[1] : location_prior[1];
@@ -51,7 +53,7 @@ transformed parameters {
   vector[J] log_a = from_raw(slope_raw, rep_vector(slope_mean + log(s), J), slope_sd, centering_slope) - log(s);
   vector[J] a = exp(log_a);
   vector[J] d = intercepts(location_raw, a, m, s, location_of_intercept, location_mean, location_sd,
-                           centering_location, tilt .* (log_a - slope_mean));
+                           centering_location, tilt .* (log_a + log(s)));
   vector[J] c = guessing_kind == 0 ? rep_vector(guessing, J) : inv_logit(logit_c);
 }
 model {
@@ -62,7 +64,8 @@ model {
   sd_log_a ~ normal(0, sd_slope_prior);
   mu_b ~ normal(location_prior[1], location_prior[2]);
   sd_b ~ normal(0, sd_location_prior);
-  target += 2 * population * log(s); // of mu_b and sd_b by mu_place and sd_place
+  target += sum(log(sd_log_a)); // of sd_log_a by log_sd_slope
+  target += population * log(s) + sum(log(sd_b)); // of mu_b and sd_b by mu_place and log_sd_place
   log_a ~ normal(slope_mean, slope_sd);
   target += log_volume(slope_sd, centering_slope);
   d ~ locations(a, s, location_of_intercept, location_mean, location_sd, centering_location);

@@ -15,10 +15,12 @@
   int<lower=0, upper=1> population;
   array[2] real location_prior;
   real<lower=0> sd_location_prior;
-  // How items are sampled (see from_raw), and about what the responses leave of an ability's SD: neither is part of
-  // the model, both set the sampler's pace.
+  // No part of the model, but what sets the sampler's pace: how items are sampled (see from_raw), and about what SDs the
+  // responses leave of abilities, in units of their SD, of items and of what is common to all. In these units the
+  // sampler starts, before it has found its own.
   vector<lower=0, upper=1>[J] centering_location;
   real<lower=0> width;
+  vector<lower=0>[J] scale_location;
   // What is put out beside parameters.
   int<lower=0, upper=1> want_log_lik;
   int<lower=0, upper=1> want_score_rep;

@@ -19,21 +19,20 @@ from psychoeval.responses.matrix import Responses
 
 Values = dict[str, Any]
 
-POSITIVE = ("s", "sd_log_a", "sd_place", "sd_b")  # parameters that Stan samples as logarithms
-
 
 def random_parameters(model: ItemModel, data: Mapping[str, Any], rng: np.random.Generator) -> Values:
     """Return a point on the scale of the program's parameters, nowhere near a mode."""
     n, j, own = data["N"], data["J"], data["population"]
     out: Values = {"z": rng.normal(size=n) * rng.uniform(0.5, 2) + rng.normal(), "log_q": np.log(rng.chisquare(n - 1))}
     out["location_raw"] = rng.normal(size=j)
-    out["mu_place"] = rng.normal(size=own)
+    out |= {"mu_place": rng.normal(size=own), "log_sd_place": np.log(rng.gamma(3, size=own) / 3)}
     if model.name == "Rasch":
-        return out | {"m_raw": rng.normal(), "s": rng.gamma(3) / 2, "sd_b": rng.gamma(3, size=own) / 3}
-    out |= {"m": rng.normal(), "sd_place": rng.gamma(3, size=own) / 3}
+        return out | {"m_raw": rng.normal(), "log_s": np.log(rng.gamma(3) / 2)}
+    out["m"] = rng.normal()
     if model.name == "1PL":
         return out | {"log_slope": rng.normal()}
-    out |= {"slope_raw": rng.normal(size=j), "mu_slope": rng.normal(size=own), "sd_log_a": rng.gamma(3, size=own) / 3}
+    out |= {"slope_raw": rng.normal(size=j), "mu_slope": rng.normal(size=own)}
+    out["log_sd_slope"] = np.log(rng.gamma(3, size=own) / 3)
     if "guessing_kind" in data:
         out["logit_c"] = rng.normal(size=j if data["guessing_kind"] else 0)
     return out
@@ -48,8 +47,9 @@ def plain_values(model: ItemModel, data: Mapping[str, Any], p: Mapping[str, Any]
     u, q = centered / length * np.sqrt(n), np.exp(p["log_q"])
     own = data["population"]
     if model.name == "Rasch":
-        out["sigma"] = p["s"] * np.sqrt(n / q)
-        m, s, unit = p["m_raw"] * out["sigma"] / np.sqrt(n), p["s"], 1.0
+        s, unit = np.exp(p["log_s"]), 1.0
+        out["sigma"] = s * np.sqrt(n / q)
+        m = p["m_raw"] * out["sigma"] / np.sqrt(n)
     else:
         m, s = p["m"], np.sqrt(q / n)
         unit = s
@@ -57,7 +57,7 @@ def plain_values(model: ItemModel, data: Mapping[str, Any], p: Mapping[str, Any]
     mu_b, sd_b = data["location_prior"]
     if own:
         out["mu_b"] = m + unit * p["mu_place"]
-        out["sd_b"] = p["sd_b"] if model.name == "Rasch" else s * p["sd_place"]
+        out["sd_b"] = unit * np.exp(p["log_sd_place"])
         mu_b, sd_b = out["mu_b"], out["sd_b"]
     shift = 0.0
     if model.name == "1PL":
@@ -65,11 +65,11 @@ def plain_values(model: ItemModel, data: Mapping[str, Any], p: Mapping[str, Any]
     elif model.name != "Rasch":
         mean, sd = data["slope_prior"]
         if own:
-            out["mu_log_a"], out["sd_log_a"] = p["mu_slope"] - np.log(s), p["sd_log_a"]
+            out["mu_log_a"], out["sd_log_a"] = p["mu_slope"] - np.log(s), np.exp(p["log_sd_slope"])
             mean, sd = out["mu_log_a"], out["sd_log_a"]
         log_slope = blended(p["slope_raw"], mean + np.log(s), sd, data["centering_slope"])
         out["a"] = np.exp(log_slope) / s
-        shift = data["tilt"] * (log_slope - mean - np.log(s))
+        shift = data["tilt"] * log_slope
     if data.get("location_of_intercept", 0):
         sampled = blended(p["location_raw"], mu_b + out["a"] * m, sd_b, data["centering_location"])
         out["d"] = shift + sampled - out["a"] * m
@@ -145,8 +145,7 @@ def program_log_density(model: ItemModel, responses: Responses, data: Mapping[st
     n, width = data["N"], data["width"]
     sphere = stats.norm.logpdf(values["length"], np.sqrt(n), width)
     sphere += stats.norm.logpdf(np.sqrt(n) * values["center"], 0, width)
-    logs = sum(float(np.log(p[name]).sum()) for name in POSITIVE if name in p)
-    return plain_log_density(model, responses, values) + float(sphere) + logs + _log_jacobian(model, data, p)
+    return plain_log_density(model, responses, values) + float(sphere) + _log_jacobian(model, data, p)
 
 
 def _log_jacobian(model: ItemModel, data: Mapping[str, Any], p: Mapping[str, Any]) -> float:

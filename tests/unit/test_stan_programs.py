@@ -141,6 +141,25 @@ def test_replicated_scores_are_drawn_from_the_model_on_the_items_taken(model: It
     assert stats.chi2.sf(((score - mean) ** 2 / variance).sum() / score.size * 1e4, 1e4) > 1e-3
 
 
+@pytest.mark.parametrize(
+    ("model", "shape"),
+    [(ItemModel(name, POPULATION), (50, 40)) for name in ("Rasch", "1PL", "2PL")]
+    + [(ItemModel("2PL", ON_D), (40, 60)), (ItemModel("2PL", ON_B), (200, 12))],
+    ids=lambda value: value.label if isinstance(value, ItemModel) else "x".join(map(str, value)),
+)
+def test_sampling_begins_in_about_the_right_units(model: ItemModel, shape: tuple[int, int]) -> None:
+    responses = simulated(*shape)
+    fit = draws_of(model, responses, warmup=200, samples=300)
+    data = stan_data(responses, model)
+    units = {"z": data["width"], "location_raw": data["scale_location"], "slope_raw": data.get("scale_slope")}
+    units |= {"log_slope": data.get("scale_common"), "log_s": data.get("scale_common")}
+    units |= dict.fromkeys(("mu_slope", "log_sd_slope", "mu_place", "log_sd_place"), shape[1] ** -0.5)
+    for name, unit in units.items():
+        if name in fit.variables and fit[name].size:
+            ratio = np.median(fit[name].std(axis=0) / unit)
+            assert 0.4 < ratio < 2.5, (name, ratio)
+
+
 PLAIN = """
 data { int N; int J; array[N, J] int trials; array[N, J] int successes; }
 parameters {

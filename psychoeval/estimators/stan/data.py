@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -29,12 +30,13 @@ FloatArray = NDArray[np.float64]
 MIN_PERSONS: Final = 3
 
 #: Variances that populations of items are taken to have, and of an item's estimates on trials that are worth one
-#: informative trial: they decide how items are sampled, not what their posterior is.
-POPULATION_VARIANCE: Final = {"slope": 0.16, "location": 1.0}
-TRIAL_VARIANCE: Final = {"slope": 1.6, "location": 1.0}
+#: informative trial (measured, 100 persons x 100 and x 1,000 items): they decide how items are sampled, not what their
+#: posterior is. "intercept" is a location where slopes are known.
+POPULATION_VARIANCE: Final = {"slope": 0.16, "location": 1.0, "intercept": 1.0}
+TRIAL_VARIANCE: Final = {"slope": 2.5, "location": 2.8, "intercept": 1.2}
 #: Few items may have slopes nearly alike: sampled as themselves they then close up in a funnel (lsat6 and lsat7, two
-#: chains of 1,000 draws: 4 and 5 divergences at .5, 97 and 30 at .95).
-MOST_CENTERING: Final = {"slope": 0.6, "location": 1.0}
+#: chains of 1,000 draws, mean of 4 seeds: 4 and 3 divergences at .5, 15 and 2 at .6; at .95, one seed, 97 and 30).
+MOST_CENTERING: Final = {"slope": 0.5, "location": 1.0, "intercept": 1.0}
 
 #: Logits of an item's proportion are its logits at mean ability over this, sqrt(1 + 1 / 2.9), at slope 1.
 FLATTENING: Final = 1.16
@@ -134,7 +136,6 @@ def stan_data(
         "member": cells.member,
         # About the SD that the responses leave of an ability in units of their SD, 1 / sqrt(2) where they say nothing.
         "width": float(1.0 / np.sqrt(2.0 + 0.5 * information.sum() / part.n_persons)),
-        "centering_location": _centering(information, "location"),
         "want_log_lik": int(log_likelihood),
         "want_score_rep": int(replicated_scores),
         **(
@@ -144,11 +145,15 @@ def stan_data(
         ),
         **_locations(model, priors),
     }
+    one_slope = model.name in ("Rasch", "1PL")
+    data |= _pace(information, "intercept" if one_slope else "location", "location", data)
+    if one_slope:
+        data |= {"scale_common": float(1.0 / np.sqrt(1.0 + information.sum() / TRIAL_VARIANCE["slope"]))}
     if model.name == "Rasch":
         return data | {"latent_sd_prior": (priors.population or ItemPopulation()).latent_sd.sd}
     data |= _slopes(priors) | {"location_of_intercept": int(priors.intercept is not None)}
-    if model.name != "1PL":
-        data |= {"centering_slope": _centering(information, "slope"), "tilt": _tilt(part, priors.intercept is not None)}
+    if not one_slope:
+        data |= _pace(information, "slope", "slope", data) | {"tilt": _tilt(part, priors.intercept is not None)}
     if program(model) == "three_pl":
         data |= _guessing(model) | _success_cells(part, by_person)
     return data
@@ -165,6 +170,14 @@ def _centering(information: FloatArray, what: str) -> FloatArray:
     """Return the share of an item's variance over the population in that of its estimate, (J,), up to a limit."""
     variance = POPULATION_VARIANCE[what] * information
     return np.minimum(variance / (variance + TRIAL_VARIANCE[what]), MOST_CENTERING[what])
+
+
+def _pace(information: FloatArray, what: str, name: str, data: Mapping[str, Any]) -> dict[str, FloatArray]:
+    """Return how slopes or locations are sampled, and about the SD that this leaves of each raw variable, (J,)."""
+    centering = _centering(information, what)
+    variance = POPULATION_VARIANCE[what] if data["population"] else data[f"{name}_prior"][1] ** 2
+    left = variance / (1.0 + variance * information / TRIAL_VARIANCE[what])
+    return {f"centering_{name}": centering, f"scale_{name}": np.sqrt(left * variance ** (centering - 1.0))}
 
 
 def _tilt(part: Responses, of_intercept: bool) -> FloatArray:

@@ -83,7 +83,7 @@ def _start(
     log_slope = np.log(np.maximum(about.discrimination * unit, 0.05)) + wide["slope"] * rng.normal(
         size=information.size
     )
-    intercept = about.intercept + about.discrimination * center + wide["location"] * rng.normal(size=information.size)
+    intercept = about.intercept + about.discrimination * center + wide["intercept"] * rng.normal(size=information.size)
     m_raw, log_q = rng.normal(), float(np.log(rng.chisquare(n - 1)))
     common: dict[str, Any] = {"z": u, "log_q": log_q}
     if model.name == "Rasch":
@@ -95,9 +95,8 @@ def _start(
         common |= {"log_slope": float(log_slope[0])}
         shift = np.zeros(information.size)
     else:
-        slopes, mean = _slopes(data, log_slope, s, rng)
-        common |= slopes
-        shift = data["tilt"] * (log_slope - mean)
+        common |= _slopes(data, log_slope, s, rng)
+        shift = data["tilt"] * log_slope
     common |= _locations(data, np.exp(log_slope), intercept, common["m"], s, shift, rng)
     if program(model) == "three_pl":
         common |= _guessing(data, about, rng)
@@ -118,16 +117,13 @@ def _raw(x: FloatArray, center: FloatArray | float, sd: float, centering: FloatA
     return np.asarray((x - center) * sd ** (centering - 1.0) + centering * center)
 
 
-def _slopes(
-    data: Mapping[str, Any], log_slope: FloatArray, s: float, rng: np.random.Generator
-) -> tuple[dict[str, Any], float]:
-    """Return the slopes' parameters, and the mean of log slopes."""
+def _slopes(data: Mapping[str, Any], log_slope: FloatArray, s: float, rng: np.random.Generator) -> dict[str, Any]:
     mean, sd = data["slope_prior"][0] + np.log(s), data["slope_prior"][1]
-    hyper: dict[str, Any] = {"mu_slope": np.empty(0), "sd_log_a": np.empty(0)}
+    hyper: dict[str, Any] = {"mu_slope": np.empty(0), "log_sd_slope": np.empty(0)}
     if data["population"]:
         mean, sd = _scattered_moments(log_slope, rng)
-        hyper = {"mu_slope": np.array([mean]), "sd_log_a": np.array([sd])}
-    return hyper | {"slope_raw": _raw(log_slope, mean, sd, data["centering_slope"])}, mean
+        hyper = {"mu_slope": np.array([mean]), "log_sd_slope": np.log([sd])}
+    return hyper | {"slope_raw": _raw(log_slope, mean, sd, data["centering_slope"])}
 
 
 def _locations(
@@ -140,13 +136,13 @@ def _locations(
     rng: np.random.Generator,
 ) -> dict[str, Any]:
     mean, sd = data["location_prior"]
-    hyper: dict[str, Any] = {"mu_place": np.empty(0), "sd_place": np.empty(0)}
+    hyper: dict[str, Any] = {"mu_place": np.empty(0), "log_sd_place": np.empty(0)}
     if data["location_of_intercept"]:
         return hyper | {"location_raw": _raw(intercept - shift, mean + slope * m / s, sd, data["centering_location"])}
     place, mean, sd = -intercept / slope, (mean - m) / s, sd / s
     if data["population"]:
         mean, sd = _scattered_moments(place, rng)
-        hyper = {"mu_place": np.array([mean]), "sd_place": np.array([sd])}
+        hyper = {"mu_place": np.array([mean]), "log_sd_place": np.log([sd])}
     return hyper | {"location_raw": _raw(place - shift, mean, sd, data["centering_location"])}
 
 
@@ -156,13 +152,13 @@ def _rasch(
     s, n = float(np.exp(log_slope.mean())), data["N"]
     m = m_raw * s / np.sqrt(np.exp(log_q))  # sigma / sqrt(N) = s / sqrt(q)
     mean, sd = data["location_prior"][0] - m, data["location_prior"][1]
-    hyper: dict[str, Any] = {"mu_place": np.empty(0), "sd_b": np.empty(0)}
+    hyper: dict[str, Any] = {"mu_place": np.empty(0), "log_sd_place": np.empty(0)}
     if data["population"]:
         mean, sd = float(-intercept.mean()), max(float(intercept.std()), LEAST_SD)
-        hyper = {"mu_place": np.array([mean]), "sd_b": np.array([sd])}
+        hyper = {"mu_place": np.array([mean]), "log_sd_place": np.log([sd])}
     assert n > 0
     raw = _raw(-intercept, mean, sd, data["centering_location"])
-    return hyper | {"m_raw": m_raw, "s": s, "location_raw": raw}
+    return hyper | {"m_raw": m_raw, "log_s": np.log(s), "location_raw": raw}
 
 
 def _scattered_moments(x: FloatArray, rng: np.random.Generator) -> tuple[float, float]:
