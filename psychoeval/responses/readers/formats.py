@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from psychoeval.errors import DataError, SettingsError
-from psychoeval.responses.readers import inspect_logs, lm_eval
+from psychoeval.responses.readers import (
+    every_eval_ever,
+    helm,
+    inspect_logs,
+    lm_eval,
+    py_irt,
+    swebench,
+    tau_bench,
+    terminal_bench,
+)
 from psychoeval.responses.readers.log import LogBuilder
 from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.shape import Shape, shape_of
@@ -41,6 +50,21 @@ FORMATS: Final[tuple[Format, ...]] = (
     Format("lm-eval results", "means of the LM Evaluation Harness, results_*.json", lm_eval.is_results),
     Format("inspect", "Inspect, .json", inspect_logs.is_json, inspect_logs.read_log),
     Format("inspect archive", "Inspect, .eval", inspect_logs.is_archive, inspect_logs.read_archive),
+    Format("helm", "HELM, per_instance_stats.json", helm.is_stats, helm.read_stats),
+    Format("helm run files", "other files of a run of HELM", helm.is_companion),
+    Format(
+        "every-eval-ever", "Every Eval Ever, *_samples.jsonl", every_eval_ever.is_samples, every_eval_ever.read_samples
+    ),
+    Format("every-eval-ever aggregates", "means of Every Eval Ever", every_eval_ever.is_aggregate),
+    Format("swe-bench", "SWE-bench and Multi-SWE-bench, lists of ids", swebench.is_report, swebench.read_report),
+    Format(
+        "swe-bench leaderboards", "SWE-bench, with each instance", swebench.is_leaderboard, swebench.read_leaderboard
+    ),
+    Format("swe-bench predictions", "patches submitted to SWE-bench", swebench.is_predictions),
+    Format("terminal-bench", "terminal-bench, results.json of a run", terminal_bench.is_run, terminal_bench.read_run),
+    Format("terminal-bench run files", "other files of a run of terminal-bench", terminal_bench.is_companion),
+    Format("tau-bench", "tau-bench, rewards of tasks and trials", tau_bench.is_runs, tau_bench.read_runs),
+    Format("py-irt", "py-irt, JSONL of responses", py_irt.is_responses, py_irt.read_responses),
 )
 
 
