@@ -1,4 +1,4 @@
-"""Classical formulas: mean scores and their errors, item-rest correlation, alpha, KR-20. Arrays in, arrays out.
+"""Classical formulas: mean scores and their errors, item-rest correlation. Arrays in, arrays out.
 
 Everywhere a cell's score is its proportion, successes over trials, and cells without trials are missing.
 """
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import fdtri, ndtri
+from scipy.special import ndtri
 
 from psychoeval.irt.intervals import wilson_interval
 
@@ -26,9 +26,6 @@ SMALL_CELLS = 2**18
 #: The level at which a standard error is read off Wilson's interval where the sample has no spread.
 WILSON_LEVEL = 0.95
 
-#: Above this many items the J x J matrix of pairwise covariances is not formed.
-PAIRWISE_MAX_ITEMS = 4000
-
 
 class Moments(NamedTuple):
     """Mean score, variance (n - 1) between scores, number of scores and of trials of each row, (R,) each."""
@@ -37,22 +34,6 @@ class Moments(NamedTuple):
     variance: FloatArray
     n: FloatArray
     trials: FloatArray
-
-
-class Reliability(NamedTuple):
-    """Alpha, its item count k and person count n, and what it is made of (on the score scale of one item)."""
-
-    alpha: float
-    k: int
-    n: int
-    mean_variance: float
-    mean_covariance: float
-    pairs_left_out: int = 0
-
-    @property
-    def error_variance(self) -> float:
-        """Error variance of one item's score: mean variance minus mean covariance."""
-        return self.mean_variance - self.mean_covariance
 
 
 def score_blocks(
@@ -227,99 +208,3 @@ def _correlations(x: FloatArray, y: FloatArray, used: BoolArray) -> tuple[FloatA
     influence = x * y - (r / 2)[:, None] * (x * x + y * y)
     error = np.sqrt(np.einsum("ij,ij->i", influence, influence)) / safe
     return np.where(usable, np.clip(r, -1, 1), np.nan), np.where(usable, error, np.nan)
-
-
-def alpha_complete(successes: CountArray, trials: CountArray) -> Reliability:
-    """Return Cronbach's alpha of complete data: k/(k - 1) (1 - sum of item variances / variance of the total).
-
-    Both variances have n - 1. Cronbach (1951), doi 10.1007/BF02310555. NaN with fewer than 2 items or persons, or
-    where totals do not vary.
-
-    Parameters
-    ----------
-    successes, trials : (N, J) count arrays
-        Every cell observed.
-    """
-    n, k = trials.shape
-    if n < 2 or k < 2:
-        return Reliability(np.nan, k, n, np.nan, np.nan)
-    sum_of_variances = float(row_moments(successes.T, trials.T).variance.sum())
-    total = row_moments(successes, trials).mean * k
-    return _alpha(sum_of_variances, float(total.var(ddof=1)), k, n)
-
-
-def alpha_pairwise(successes: CountArray, trials: CountArray) -> Reliability:
-    """Return alpha from pairwise covariances: each pair of items over the persons who took both.
-
-    k/(k - 1) (1 - sum of variances / sum of all covariances), where pairs with fewer than two persons in common count
-    with the mean covariance of the others (`Reliability.pairs_left_out` of them). NaN above 4000 items, or without a
-    pair, or where an item was seen by fewer than two persons.
-
-    Parameters
-    ----------
-    successes, trials : (N, J) count arrays
-    """
-    n, k = int(np.count_nonzero(trials.any(axis=1))), trials.shape[1]
-    nothing = Reliability(np.nan, k, n, np.nan, np.nan)
-    if k < 2 or k > PAIRWISE_MAX_ITEMS:
-        return nothing
-    sums = np.zeros((3, k, k))  # products, scores of the row's item, persons in common
-    # Centring first changes no covariance and saves digits.
-    center = row_moments(successes.T, trials.T).mean
-    for _, scores, seen in score_blocks(successes, trials):
-        x, m = np.where(seen, scores - center, 0.0), seen.astype(float)
-        sums += np.stack((x.T @ x, x.T @ m, m.T @ m))
-    products, score, common = sums
-    known = common >= 2
-    known_pairs = int(known.sum() - np.trace(known))
-    if known_pairs == 0 or not np.diag(known).all():
-        return nothing
-    covariance = (products - score * score.T / np.maximum(common, 1)) / np.maximum(common - 1, 1)
-    variances = float(np.trace(covariance))
-    off_diagonal = float(covariance.sum(where=known) - variances) / known_pairs * k * (k - 1)
-    missing = (k * (k - 1) - known_pairs) // 2
-    return _alpha(variances, variances + off_diagonal, k, n)._replace(pairs_left_out=missing)
-
-
-def _alpha(sum_of_variances: float, variance_of_total: float, k: int, n: int) -> Reliability:
-    # Totals that do not vary leave rounding, not 0.
-    usable = variance_of_total > 1e-12 * max(sum_of_variances, 1e-300)
-    alpha = k / (k - 1) * (1 - sum_of_variances / variance_of_total) if usable else np.nan
-    covariance = (variance_of_total - sum_of_variances) / (k * (k - 1))
-    return Reliability(float(alpha), k, n, sum_of_variances / k, covariance)
-
-
-def kr20(successes: CountArray) -> float:
-    """Return Kuder and Richardson's formula 20 of complete 0/1 data, k/(k - 1) (1 - sum p q / variance of the total).
-
-    Both with n: then it equals alpha. Kuder & Richardson (1937), doi 10.1007/BF02288391.
-
-    Parameters
-    ----------
-    successes : (N, J) array of 0 and 1
-    """
-    n, k = successes.shape
-    if n < 2 or k < 2:
-        return float("nan")
-    p = successes.mean(axis=0, dtype=float)
-    variance = float(successes.sum(axis=1, dtype=float).var())
-    return float(k / (k - 1) * (1 - float(p @ (1 - p)) / variance)) if variance > 0 else float("nan")
-
-
-def feldt_interval(alpha: float, n: int, k: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Feldt's interval of alpha: 1 - (1 - alpha) F, F with n - 1 and (n - 1)(k - 1) degrees of freedom.
-
-    Exact for normal scores with equal covariances, approximate otherwise. Feldt (1965), doi 10.1007/BF02289499.
-
-    Parameters
-    ----------
-    alpha : float
-    n, k : int
-        Persons and items.
-    level : float
-    """
-    if not np.isfinite(alpha) or n < 2 or k < 2:
-        return float("nan"), float("nan")
-    tail = (1 - level) / 2
-    upper, lower = (fdtri(n - 1, (n - 1) * (k - 1), p) for p in (1 - tail, tail))
-    return float(1 - (1 - alpha) * upper), float(1 - (1 - alpha) * lower)

@@ -34,6 +34,7 @@ ROWS = {
     "registry": 5,
     "fitting": 5,
     "agreement": 6,
+    "audit": 6,
     "scoring": 6,
     "plots": 8,
     "report": 8,

@@ -6,16 +6,13 @@ import pytest
 from psychoeval.irt import classical
 from psychoeval.irt.classical import (
     Moments,
-    alpha_complete,
-    alpha_pairwise,
-    feldt_interval,
     item_rest_correlation,
-    kr20,
     mean_error,
     mean_of_seen,
     row_moments,
 )
 from psychoeval.irt.intervals import correlation_interval, wald_interval, wilson_interval
+from psychoeval.irt.reliability import alpha_complete, alpha_pairwise, feldt_interval, kr20
 
 
 def draw(seed: int, n: int, j: int, trials: int, fill: float) -> tuple[np.ndarray, np.ndarray]:

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
 from psychoeval.errors import SettingsError
 from psychoeval.estimators.native.simple_average import seen_items
 from psychoeval.irt.classical import (
-    PAIRWISE_MAX_ITEMS,
     BoolArray,
     CountArray,
     FloatArray,
-    Reliability,
-    alpha_complete,
-    alpha_pairwise,
-    feldt_interval,
     item_rest_correlation,
-    kr20,
     mean_error,
     row_moments,
 )
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities
+from psychoeval.irt.reliability import (
+    MissingRule,
+    Reliability,
+    TakenRule,
+    alpha_complete,
+    alpha_pairwise,
+    feldt_interval,
+    kr20,
+    measurement_error,
+    taken_rule,
+    why_no_alpha,
+)
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import item_status, person_status
 from psychoeval.results.convergence import Convergence
@@ -32,11 +38,7 @@ from psychoeval.results.fit_result import FitResult, ItemStatistics
 from psychoeval.results.provenance import Provenance
 from psychoeval.wording import some
 
-MissingRule = Literal["auto", "listwise", "available"]
 Counts = tuple[CountArray, CountArray]
-
-#: "auto" goes by complete persons where at least this share of the persons with responses is complete.
-LISTWISE_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,7 @@ class CTT:
         everybody = _columns((responses.successes, responses.trials), used)
         whole = everybody[1].all(axis=1) & used.any()
         complete = everybody if whole.all() else (everybody[0][whole], everybody[1][whole])
-        rule = self._rule(int(whole.sum()), int(np.count_nonzero(moments.n)))
+        rule = taken_rule(self.missing, int(whole.sum()), int(np.count_nonzero(moments.n)))
         statistics, reliability = self._reliability(everybody, complete, rule)
         items = _item_statistics(responses, used, complete if rule == "listwise" else everybody)
         notes = (*_alpha_notes(reliability, items, rule), *_item_notes(items))
@@ -111,7 +113,7 @@ class CTT:
             abilities=Abilities(
                 responses.person_ids,
                 moments.mean,
-                np.sqrt(_measurement_error(reliability, moments.n) ** 2 + _of_items_seen(items, moments.n)),
+                np.sqrt(measurement_error(reliability, moments.n) ** 2 + _of_items_seen(items, moments.n)),
                 method="mean",
                 scale="proportion",
                 uncertainty="items fixed",
@@ -124,21 +126,14 @@ class CTT:
         """Return what is computed, in words."""
         return f"ctt: proportion correct, item-rest correlation, alpha; missing={self.missing!r}, level={self.level:g}"
 
-    def _rule(self, n_complete: int, n_persons: int) -> Literal["listwise", "available"]:
-        if self.missing != "auto":
-            return self.missing
-        return "listwise" if n_complete >= max(2.0, LISTWISE_SHARE * n_persons) else "available"
-
-    def _reliability(
-        self, everybody: Counts, complete: Counts, rule: Literal["listwise", "available"]
-    ) -> tuple[dict[str, Any], Reliability]:
+    def _reliability(self, everybody: Counts, complete: Counts, rule: TakenRule) -> tuple[dict[str, Any], Reliability]:
         listwise = alpha_complete(*complete)
         pairwise = listwise if complete is everybody else alpha_pairwise(*everybody)
         chosen = listwise if rule == "listwise" else pairwise
         low, high = feldt_interval(listwise.alpha, listwise.n, listwise.k, self.level)
         varying = alpha_complete(*_columns(complete, _varies(complete)))
         binary = int(complete[1].max(initial=0)) == 1
-        sem = float(_measurement_error(chosen, np.array([float(chosen.k)]))[0])
+        sem = float(measurement_error(chosen, np.array([float(chosen.k)]))[0])
         statistics = {
             "missing_rule": rule,
             "n_listwise": listwise.n,
@@ -168,19 +163,6 @@ def _varies(counts: Counts) -> BoolArray:
     return np.asarray(row_moments(counts[0].T, counts[1].T).variance > 0)
 
 
-def _measurement_error(reliability: Reliability, n_items: FloatArray) -> FloatArray:
-    """Return sqrt(error variance of an item / items seen), NaN where either is unknown."""
-    out = np.full(n_items.shape, np.nan)
-    variance = reliability.error_variance
-    if abs(variance) <= 1e-12 * reliability.mean_variance:
-        variance = 0.0
-    # Pairwise covariances need not be those of any data: a negative variance is no variance. None at all is an error
-    # of 0 only where the items agree perfectly (alpha 1), not where nothing varies.
-    if variance > 0 or (variance == 0 and not np.isnan(reliability.alpha)):
-        np.divide(variance, n_items, out=out, where=n_items > 0)
-    return np.asarray(np.sqrt(out))
-
-
 def _of_items_seen(items: ItemStatistics, n_items: FloatArray) -> FloatArray:
     """Return the variance of the mean difficulty of a random subset of the items that anybody saw, (N,)."""
     p, error = items.proportion_correct, items.standard_errors["proportion_correct"]
@@ -207,10 +189,10 @@ def _item_statistics(responses: Responses, used: BoolArray, source: Counts) -> I
     )
 
 
-def _alpha_notes(reliability: Reliability, items: ItemStatistics, rule: str) -> tuple[str, ...]:
+def _alpha_notes(reliability: Reliability, items: ItemStatistics, rule: TakenRule) -> tuple[str, ...]:
     notes: list[str] = []
     if np.isnan(reliability.alpha):
-        notes.append(_why_no_alpha(reliability, rule))
+        notes.append(why_no_alpha(reliability, rule))
     if reliability.alpha < 0:
         backward = [i for i, r in zip(items.item_ids, items.item_rest_correlation, strict=True) if r < 0]
         notes.append(
@@ -224,19 +206,6 @@ def _alpha_notes(reliability: Reliability, items: ItemStatistics, rule: str) -> 
             "taken together by two persons: alpha and the errors take the mean covariance of the other pairs for them."
         )
     return tuple(notes)
-
-
-def _why_no_alpha(reliability: Reliability, rule: str) -> str:
-    k, n = reliability.k, reliability.n
-    if k < 2:
-        return f"Alpha is not defined for {k} item{'s' * (k != 1)}."
-    if rule == "available" and k > PAIRWISE_MAX_ITEMS:
-        return f"Alpha from pairwise covariances is not computed above {PAIRWISE_MAX_ITEMS} items; there are {k}."
-    if rule == "available" and np.isnan(reliability.mean_variance):
-        return "Alpha is not defined: no pair of items was taken by two persons, or an item by fewer than two."
-    if n < 2:
-        return f"Alpha is not defined: {n} persons saw every item. Use missing='available'."
-    return "Alpha is not defined: all total scores are equal."
 
 
 def _item_notes(items: ItemStatistics) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""Items without a model: classical statistics, binned curves, resampling, factors, paired tests."""
