@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from psychoeval.agreement.alignment import standardisation
 from psychoeval.agreement.ranks import ranks as ranks_of
 from psychoeval.errors import NotComparableError
 from psychoeval.irt.intervals import wald_interval
@@ -16,6 +17,8 @@ from psychoeval.irt.parameters import ItemParameters
 from psychoeval.results.fit_result import FitResult
 
 FloatArray = NDArray[np.float64]
+#: Of a scale and origin that were divided out and are back to rounding.
+ROUNDING = 1e-9
 ItemTerm = Literal["discrimination", "difficulty", "intercept", "guessing"]
 
 
@@ -54,6 +57,22 @@ def _stack(fits: Sequence[FitResult], columns: Sequence[Column]) -> SideBySide:
     for k, (own, numbers) in enumerate(columns):
         out[:, [place[i] for i in own], k] = numbers
     return SideBySide(ids, tuple(fits), *out)
+
+
+def logit_unit(fits: Sequence[FitResult], names: Sequence[str]) -> str:
+    """Return the unit of abilities in logits: divided by the latent SD in the fits whose latent law is N(0, 1).
+
+    A fit has another unit where its latent law is not known (cml has none), or was left as it is.
+    """
+    others = [name for fit, name in zip(fits, names, strict=True) if not _in_latent_sds(fit)]
+    if not others:
+        return "logits / latent SD"
+    return "logits" if len(others) == len(fits) else f"logits / latent SD; {', '.join(others)}: logits"
+
+
+def _in_latent_sds(fit: FitResult) -> bool:
+    step = standardisation(fit)
+    return step is not None and abs(step.scale - 1.0) < ROUNDING and abs(step.shift) < ROUNDING
 
 
 def abilities(fits: Sequence[FitResult]) -> SideBySide:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SCALES: Final = {"logit": "ability (logits / latent SD)", "proportion": "proportion correct"}
+_SCALES: Final = ("logit", "proportion")
 
 
 def ability_forest(
@@ -59,7 +59,9 @@ def ability_forest(
     for ax, scale in zip(axes, scales, strict=True):
         columns = [k for k, f in enumerate(table.fits) if _scale(f) == scale]
         _draw(ax, table, columns, chosen.rows, [shown[id(table.fits[k])] for k in columns])
-        ax.set_xlabel(_SCALES[scale], fontsize=8)
+        having = [table.fits[k] for k in columns]
+        unit = by_id.logit_unit(having, [shown[id(f)].name for f in having]) if scale == "logit" else ""
+        ax.set_xlabel(f"ability ({unit})" if unit else "proportion correct", fontsize=8)
     labels = [canvas.text(table.ids[m], 36) + s for m, s in zip(chosen.rows, chosen.suffixes, strict=True)]
     axes[0].set_yticks(np.arange(len(labels)), labels, parse_math=False)
     axes[0].set_ylim(len(labels) - 0.4, -0.6)

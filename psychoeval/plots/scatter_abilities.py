@@ -46,5 +46,7 @@ def ability_scatter(
     shown = canvas.looks(fits, names)
     having = [f for f in fits if f.abilities is not None and f.abilities.scale == scale]
     table = by_id.abilities(having)
-    what = "ability in logits / latent SD" if scale == "logit" else "ability as proportion correct"
-    return scatter_matrix.draw(table, [shown[id(f)] for f in table.fits], what, f"a {noun}")
+    of_table = [shown[id(f)] for f in table.fits]
+    unit = by_id.logit_unit(table.fits, [look.name for look in of_table]) if scale == "logit" else ""
+    what = f"ability in {unit}" if unit else "ability as proportion correct"
+    return scatter_matrix.draw(table, of_table, what, f"a {noun}")

@@ -49,9 +49,9 @@ def pictures(comparison: Comparison, responses: Responses) -> list[Picture]:
             lambda: plots.ability_forest(fits, names=names, noun=noun),
         ),
         (
-            "Abilities in latent SDs, estimator against estimator",
+            "Abilities in logits, estimator against estimator",
             "On the line two estimators say the same; a bend or tilt is a difference of scale, scatter one of order.",
-            "Scatter matrix of abilities in latent SDs; the correlations it shows are printed in it and in the pairs "
+            "Scatter matrix of abilities in logits; the correlations it shows are printed in it and in the pairs "
             "of section 4.",
             lambda: plots.ability_scatter(fits, names=names, scale="logit", noun=noun),
         ),

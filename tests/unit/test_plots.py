@@ -3,11 +3,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from psychoeval import plots
+from psychoeval.agreement.alignment import standardised
 from psychoeval.errors import EngineUnavailableError, NotComparableError
 from psychoeval.irt.curves import probability
 from psychoeval.irt.models import ItemModel
@@ -16,7 +18,7 @@ from psychoeval.plots import bump, by_id, canvas, curves
 from psychoeval.plots.binning import bin_persons
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.convergence import Convergence
-from psychoeval.results.fit_result import FitResult, ItemStatistics
+from psychoeval.results.fit_result import FitResult, ItemStatistics, LatentDistribution
 from psychoeval.results.provenance import Provenance
 
 THETA = np.array([1.5, 0.5, 0.0, -0.5, -1.5])
@@ -122,6 +124,19 @@ def test_logits_and_proportions_never_share_an_axis(fits):
     assert logits.get_xlim()[0] < -1.5
     values = np.concatenate([line.get_xdata() for line in proportions.lines])
     assert sorted(values) == [0.1, 0.3, 0.5, 0.7, 0.9]
+
+
+def test_an_axis_says_which_abilities_are_not_in_latent_sds():
+    normal = logit_fit()
+    law_free = logit_fit("cml", slopes=1.0, model="Rasch")  # no latent law: its unit is the logit
+    known = replace(law_free, estimator="mml", latent_distribution=LatentDistribution(sd=1.7))
+    moved, _ = standardised(known)
+    assert plots.ability_forest([normal, moved]).axes[0].get_xlabel() == "ability (logits / latent SD)"
+    assert plots.ability_forest([law_free, known]).axes[0].get_xlabel() == "ability (logits)"
+    both = plots.ability_forest([normal, law_free]).axes[0].get_xlabel()
+    assert both == "ability (logits / latent SD; cml Rasch: logits)"
+    caption = plots.ability_scatter([normal, law_free]).get_supxlabel().replace("\n", " ")
+    assert caption.startswith("Ability in logits / latent SD; cml Rasch: logits;")
 
 
 def test_what_is_not_believed_is_hollow_grey_and_named(fits):
