@@ -157,8 +157,12 @@ class FitResult:
 
     @property
     def label(self) -> str:
-        """Estimator and model: what tells two fits of one data set apart."""
-        return self.estimator if self.model is None else f"{self.estimator} {self.model.label}"
+        """Estimator, model, and whether the latent law was estimated: what tells two fits of one data set apart."""
+        if self.model is None:
+            return self.estimator
+        law = self.latent_distribution
+        estimated = law is not None and law.nodes is not None
+        return f"{self.estimator} {self.model.label}{', empirical latent law' if estimated else ''}"
 
     @property
     def _information_criteria_apply(self) -> bool:

@@ -119,3 +119,16 @@ def test_describe_says_what_is_computed(model) -> None:
     text = MML(standard_errors="blocks", ability_method="WLE").describe(None, item_model(model, "weak"))
     for part in ("mml", "marginal maximum likelihood", item_model(model, "weak").label, "blocks", "WLE"):
         assert part in text
+
+
+def test_threads_are_the_cores_that_this_process_may_use(monkeypatch) -> None:
+    x, n = simulated(40, 6, seed=1)
+    monkeypatch.setattr("psychoeval.estimators.native.mml.usable_cores", lambda: 3)
+    assert fit(Responses.from_array(x, n), "Rasch", "none").provenance.details["threads"] == 3
+    assert fit(Responses.from_array(x, n), "Rasch", "none", n_threads=1).provenance.details["threads"] == 1
+
+
+def test_an_empirical_latent_law_is_in_the_label() -> None:
+    x, n = simulated(40, 6, seed=1)
+    normal, empirical = (fit(Responses.from_array(x, n), "Rasch", "none", latent=k) for k in ("normal", "empirical"))
+    assert (normal.label, empirical.label) == ("mml Rasch", "mml Rasch, empirical latent law")

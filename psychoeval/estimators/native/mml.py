@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, cast, get_args
 
@@ -17,6 +16,7 @@ from psychoeval.estimators.native.mml_report import Report
 from psychoeval.estimators.native.mml_search import maximize
 from psychoeval.estimators.native.modeled import modeled
 from psychoeval.estimators.native.settings import check_tolerance, check_whole
+from psychoeval.estimators.settings import usable_cores
 from psychoeval.irt.models import ItemModel, check_degrees_of_freedom
 from psychoeval.irt.parameters import AbilityMethod
 from psychoeval.responses.connectivity import require_connected
@@ -82,7 +82,7 @@ class MML:
         fixed". `psychoeval.score` with ``item_uncertainty=True`` is about new persons instead, and adds the error of
         origin and unit.
     n_threads : int, optional
-        None takes all cores there are.
+        None takes all cores that this process may use.
     on_interrupt : {"raise", "return"}
         What Ctrl-C does: raise, or return where the search stands, with the status ``interrupted``.
     disconnected : {"refuse", "one law"}
@@ -186,7 +186,7 @@ class MML:
         data = modeled(responses, constant_items=form.penalty.location is not None)
         if not model.is_penalised:
             check_degrees_of_freedom(model, data.part.trials.max(axis=0).astype(np.intp))
-        cells = Cells(data.part.successes, data.part.trials, self.n_threads or os.cpu_count() or 1)
+        cells = Cells(data.part.successes, data.part.trials, self.n_threads or usable_cores())
         if self.disconnected == "refuse" and not cells.equal_trials:
             require_connected(data.part)
         search = maximize if self.latent == "normal" else maximize_with_law
