@@ -180,6 +180,31 @@ def test_the_job_holds_the_cells_that_were_run_and_no_name(monkeypatch: pytest.M
 
 
 @needs("arviz")
+def test_log_likelihoods_and_scores_are_given_where_they_are_wanted(
+    monkeypatch: pytest.MonkeyPatch, truth: Truth
+) -> None:
+    plain = fit(monkeypatch, truth.reply())[0].draws
+    assert plain is not None
+    assert plain.log_likelihood is plain.replicated_scores is None
+    draws = fit(monkeypatch, truth.reply(), log_likelihood=True, replicated_scores=True)[0].draws
+    assert draws is not None
+    assert draws.log_likelihood is not None
+    assert draws.replicated_scores is not None
+    # The fourth person answered the first item wrongly and the second rightly: the integral over N(0, 1).
+    nodes = np.linspace(-9, 9, 2001)
+    weights = np.exp(-(nodes**2) / 2) / np.exp(-(nodes**2) / 2).sum()
+    a, b = np.exp(truth.log_a[1, 7, 0]), truth.b[1, 7, 0]
+    a2, b2 = np.exp(truth.log_a[1, 7, 1]), truth.b[1, 7, 1]
+    wrong, right = 1 / (1 + np.exp(a * (nodes - b))), 1 / (1 + np.exp(-a2 * (nodes - b2)))
+    np.testing.assert_allclose(draws.log_likelihood[1, 7, 3], np.log((weights * wrong * right).sum()), rtol=1e-8)
+    assert draws.replicated_scores.shape == (CHAINS, SAMPLES, PERSONS)
+    assert draws.replicated_scores.max(axis=(0, 1)).tolist() == [3, 3, 2, 2]  # of the items that each took
+    again = fit(monkeypatch, truth.reply(), replicated_scores=True)[0].draws
+    assert again is not None
+    np.testing.assert_array_equal(again.replicated_scores, draws.replicated_scores)
+
+
+@needs("arviz")
 def test_guessing_and_the_rasch_model(monkeypatch: pytest.MonkeyPatch, truth: Truth) -> None:
     reply = truth.reply()
     c = np.random.default_rng(6).beta(5, 17, size=(CHAINS, SAMPLES, ITEMS))
@@ -320,6 +345,8 @@ def test_one_item_or_one_person_is_refused_before_r_starts(monkeypatch: pytest.M
         {"timeout": 0},
         {"n_jobs": 0},
         {"progress": "yes"},
+        {"log_likelihood": 1},
+        {"replicated_scores": "no"},
         {"engine_options": {"iter": 3}},
         {"engine_options": {"init": "map"}},
         {"engine_options": {"init_r": -1}},

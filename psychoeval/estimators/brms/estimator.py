@@ -16,7 +16,7 @@ from psychoeval.estimators.brms.result import make_result
 from psychoeval.estimators.brms.script import call_text, r_script
 from psychoeval.estimators.brms.settings import cache_folder, check_engine_options
 from psychoeval.estimators.brms.syntax import check_model, make_program
-from psychoeval.estimators.settings import check_sampling, seed_or_drawn, usable_cores
+from psychoeval.estimators.settings import check_flag, check_sampling, seed_or_drawn, usable_cores
 from psychoeval.irt.models import ItemModel
 from psychoeval.rbridge.bridge_rscript import RscriptBridge
 from psychoeval.rbridge.protocol import Reply
@@ -41,6 +41,11 @@ class Brms:
         Acceptance rate that the step size aims at, between 0 and 1: nearer to 1 for fewer divergences, slower.
     max_treedepth : int
         Doublings of a trajectory.
+    log_likelihood : bool
+        Whether each draw comes with every person's log-likelihood, the ability integrated out, which
+        `psychoeval.loo` needs: chains x samples x N numbers.
+    replicated_scores : bool
+        Whether each draw comes with raw scores drawn anew, for a posterior predictive check.
     timeout : float, optional
         Seconds for the whole job, R's start and the building of the program (about 40) included.
     n_jobs : int, optional
@@ -72,6 +77,8 @@ class Brms:
     seed: int | None = 1
     adapt_delta: float = 0.8
     max_treedepth: int = 10
+    log_likelihood: bool = False
+    replicated_scores: bool = False
     timeout: float | None = None
     n_jobs: int | None = None
     progress: bool = False
@@ -79,6 +86,7 @@ class Brms:
 
     def __post_init__(self) -> None:
         check_sampling(self)
+        check_flag(log_likelihood=self.log_likelihood, replicated_scores=self.replicated_scores)
         check_engine_options(self.engine_options)
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
@@ -92,7 +100,17 @@ class Brms:
         check_reply(reply)
         if reply.get("warnings"):
             warnings.warn(f"brms warned: {' '.join(reply['warnings'])}", EngineWarning, stacklevel=2)
-        return make_result(self.name, settings, design, checked, program, reply, call_text(program, settings))
+        return make_result(
+            self.name,
+            settings,
+            design,
+            checked,
+            program,
+            reply,
+            call_text(program, settings),
+            log_likelihood=self.log_likelihood,
+            replicated_scores=self.replicated_scores,
+        )
 
     def describe(self, responses: Responses | None = None, model: ItemModel | None = None) -> str:
         """Return the R script that repeats the fit: formula, densities, data; without responses, the settings."""

@@ -14,11 +14,21 @@ from psychoeval.results.convergence import Convergence
 from psychoeval.results.draws import Draws
 from psychoeval.results.fit_result import FitResult
 from psychoeval.results.posterior import posterior_result
+from psychoeval.results.predictive import with_log_likelihood, with_replicated_scores
 from psychoeval.results.provenance import Provenance
 
 
 def make_result(
-    name: str, settings: JobSettings, design: Design, model: ItemModel, program: Program, reply: Reply, call: str
+    name: str,
+    settings: JobSettings,
+    design: Design,
+    model: ItemModel,
+    program: Program,
+    reply: Reply,
+    call: str,
+    *,
+    log_likelihood: bool = False,
+    replicated_scores: bool = False,
 ) -> FitResult:
     """Return the result of a reply with draws, judged.
 
@@ -31,8 +41,16 @@ def make_result(
     reply : dict
     call : str
         The formula and densities, as `brm()` takes them.
+    log_likelihood, replicated_scores : bool
+        Whether draws come with each person's marginal log-likelihood, and with scores drawn anew. brms's own
+        log-likelihood is of cells given the abilities, with which leaving out a person would not do.
     """
     draws = read_draws(reply, design, program, settings.samples, settings.max_treedepth)
+    if log_likelihood:
+        draws = with_log_likelihood(draws, design.modeled, model)
+    if replicated_scores:
+        assert settings.seed is not None
+        draws = with_replicated_scores(draws, design.modeled, model, settings.seed)
     convergence = Convergence(
         "sampled",
         iterations=settings.warmup + settings.samples,
