@@ -12,6 +12,7 @@ from psychoeval.responses.readers import (
     helm,
     inspect_logs,
     lm_eval,
+    openeval,
     py_irt,
     swebench,
     tau_bench,
@@ -65,6 +66,10 @@ FORMATS: Final[tuple[Format, ...]] = (
     Format("terminal-bench run files", "other files of a run of terminal-bench", terminal_bench.is_companion),
     Format("tau-bench", "tau-bench, rewards of tasks and trials", tau_bench.is_runs, tau_bench.read_runs),
     Format("py-irt", "py-irt, JSONL of responses", py_irt.is_responses, py_irt.read_responses),
+    Format("openeval", "OpenEval, items with their responses as JSON or JSONL", openeval.is_json, openeval.read_items),
+    Format(
+        "openeval table", "OpenEval, the released Parquet table of responses", openeval.is_table, openeval.read_table
+    ),
 )
 
 
