@@ -111,3 +111,7 @@ STANLI_DENSITY_FAR: Final = 1e-10
 #: few trials, 6e-8 on many, where the programs' nodes follow each person. Of slopes above about 10, which these draws
 #: do not have, the programs' nodes are too coarse (.006 at 56); ours are within 1e-9 of a grid of 240,001 nodes.
 MARGINAL_DRAWS: Final = 1e-6
+
+#: Loadings rotated by R's varimax (stats, eps = 1e-14): both climb until the criterion stands still to 1e-10, so that
+#: loadings, at a flat maximum, stand still to about its root.
+VARIMAX = 1e-5
