@@ -104,7 +104,7 @@ def _record(row: Mapping[str, Any], task: str, metric: _Metric, place: str, opti
     score, outcome = _judged(row, error, metric, place)
     return Record(
         person=options.person or need(row.get("model_id"), str, place, "model_id"),
-        item=need(row.get("sample_id"), str, place, "sample_id"),
+        item=str(need(row.get("sample_id"), (str, int), place, "sample_id")),
         metric=metric.name, score=score, outcome=outcome, trial=str(more.get("epoch", "") or "1"), filter=kind,
         # the converter of lm-eval writes task/filter, which would make an item of each filter
         benchmark=task.removesuffix(f"/{kind}") if kind else task,

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from psychoeval.errors import DataError
-from psychoeval.responses.readers.log import Outcome
+from psychoeval.responses.readers.log import LogBuilder, Outcome
+from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.sources import Source, need, open_source, read_json
 from psychoeval.wording import shorten
 
@@ -22,6 +23,7 @@ _SUFFIX: Final = re.compile(r"\.jsonl?(?:ines)?$", re.IGNORECASE)
 #: Parts of file and folder names that say what a file is, and not whose.
 _GENERIC: Final = re.compile(r"(?:^|[\s._-]+)(?:(?:final[._-])?(?:results?|reports?)|evals?|evaluations?|logs?)$")
 _LONGEST_ERROR: Final = 200
+_NAMED_BY_FILE: Final = "Systems that logs do not name have the names of their files (person= names them otherwise)."
 
 
 def number(value: Any, place: str, what: str) -> float:
@@ -80,6 +82,15 @@ def object_beside(source: Source, name: str) -> dict[str, Any] | None:
             content: dict[str, Any] = need(read_json(open_source(path)), dict, str(path), "the file")
             return content
     return None
+
+
+def system(source: Source, log: LogBuilder, options: ReadOptions) -> str:
+    """Return the system of a file that does not name it: the option ``person``, or by the file's name, with a note."""
+    if options.person:
+        return options.person
+    if _NAMED_BY_FILE not in log.notes:
+        log.notes.append(_NAMED_BY_FILE)
+    return system_of_file(source)
 
 
 def system_of_file(source: Source) -> str:

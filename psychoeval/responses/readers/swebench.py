@@ -8,12 +8,12 @@ failure; an instance that was never attempted, or whose tests broke, is none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 from psychoeval.errors import DataError
-from psychoeval.responses.readers.fields import known_number, number, system_of_file
+from psychoeval.responses.readers.fields import known_number, number, system
 from psychoeval.responses.readers.log import LogBuilder, Outcome, Record
 from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.shape import Shape
@@ -44,6 +44,8 @@ _ENDS: Final = {
     name: _End("errored", _NAN, name)
     for name in ("error_ids", "no_logs", "install_fail", "reset_failed", "test_errored", "test_timeout")
 }
+#: Where an instance is in several lists, the last of these holds: what broke is not known to have failed.
+_ORDER: Final = ("scored", "errored", "not attempted")
 #: Lists of what was tried, whatever became of it.
 _TRIED: Final = ("submitted_ids", "completed_ids", "generated", "with_logs", "applied")
 _LISTS: Final = frozenset((*_ENDS, *_TRIED))
@@ -77,15 +79,9 @@ def read_report(source: Source, log: LogBuilder, options: ReadOptions) -> None:
     """
     content = need(read_json(source), dict, source.place, "the file")
     lists = {name: _ids(content[name], source, name, log) for name in content if name in _LISTS}
-    ended = [name for name in lists if name in _ENDS]
-    for one, two in combinations(ended, 2):
-        both = lists[one].keys() & lists[two].keys()
-        if both and _ENDS[one] != _ENDS[two]:
-            raise DataError(
-                f"{source.place}: {some(sorted(both))} are in {one} and in {two}.", "Correct the log: only one is true."
-            )
-    record = _COMMON._replace(person=options.person or system_of_file(source), file=source.place)
-    # later lists do not take away what an earlier one said; what was tried and is in no other list failed
+    ended = sorted((name for name in lists if name in _ENDS), key=lambda name: _ORDER.index(_ENDS[name].outcome))
+    _check_exclusive(ended, lists, source)
+    record = _COMMON._replace(person=system(source, log, options), file=source.place)
     ends: dict[str, _End] = {}
     for name in ended:
         ends |= dict.fromkeys(lists[name], _ENDS[name])
@@ -173,6 +169,23 @@ def _tried(source: Source, lists: Mapping[str, Mapping[str, None]]) -> list[str]
         'Keep all_preds.jsonl beside it, or give the report of the harness, or add "submitted_ids" with all that was '
         "tried.",
     )
+
+
+def _check_exclusive(ended: Sequence[str], lists: Mapping[str, Mapping[str, None]], source: Source) -> None:
+    """Refuse an instance that was resolved and was not, or failed and was not attempted."""
+    for one, two in combinations(ended, 2):
+        kinds = {_kind(one), _kind(two)}
+        at_odds = len(kinds) > 1 and ("resolved" in kinds or kinds == {"failed", "not attempted"})
+        both = sorted(lists[one].keys() & lists[two].keys()) if at_odds else []
+        if both:
+            raise DataError(
+                f"{source.place}: {some(both)} are in {one} and in {two}.", "Correct the log: one is wrong."
+            )
+
+
+def _kind(name: str) -> str:
+    """Return what the instances of a list are: resolved, failed, or an outcome without a score."""
+    return {1.0: "resolved", 0.0: "failed"}.get(_ENDS[name].score, _ENDS[name].outcome)
 
 
 def _check_counts(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from psychoeval.errors import DataError
-from psychoeval.responses.readers.fields import content_hash, failure, first_line, number, system_of_file
+from psychoeval.responses.readers.fields import content_hash, failure, first_line, number, system
 from psychoeval.responses.readers.log import LogBuilder, Record, Scale
 from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.shape import Shape
@@ -39,7 +39,7 @@ def read_runs(source: Source, log: LogBuilder, options: ReadOptions) -> None:
     contents = _contents(runs)
     log.scale(_METRIC, Scale(0.0, 1.0), source.place)
     common = Record(
-        person=options.person or system_of_file(source),
+        person=system(source, log, options),
         item="",
         metric=_METRIC,
         benchmark="tau-bench",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from psychoeval.responses.readers.fields import known_number, number, object_beside, system_of_file
+from psychoeval.responses.readers.fields import known_number, number, object_beside, system
 from psychoeval.responses.readers.log import LogBuilder, Outcome, Record
 from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.shape import Shape
@@ -42,7 +42,7 @@ def read_run(source: Source, log: LogBuilder, options: ReadOptions) -> None:
     results = need(content.get("results"), list, source.place, "results")
     if not results:
         raise NoSamplesError(f"{source.place} holds no result of a task.", "Was the run finished?")
-    person = options.person or _system(source) or system_of_file(source)
+    person = options.person or _agent(source) or system(source, log, options)
     for k, given in enumerate(results, 1):
         place = f"{source.place}, result {k}"
         result = need(given, dict, place, "the result")
@@ -51,7 +51,9 @@ def read_run(source: Source, log: LogBuilder, options: ReadOptions) -> None:
 
 def _record(result: Mapping[str, Any], place: str) -> Record:
     task = need(result.get("task_id"), str, place, "task_id")
-    verdict = need(result["is_resolved"], bool, place, "is_resolved") if result.get("is_resolved") is not None else None
+    verdict = result.get("is_resolved", "missing")
+    if verdict is not None:
+        need(verdict, bool, place, "is_resolved")
     mode = str(result.get("failure_mode") or "")
     mode = "" if mode in _NO_FAILURE else mode
     outcome: Outcome = "scored" if verdict is not None else "errored" if mode else "unscored"
@@ -71,7 +73,7 @@ def _tokens(result: Mapping[str, Any]) -> float:
     return total if total else float("nan")
 
 
-def _system(source: Source) -> str:
+def _agent(source: Source) -> str:
     """Return agent and model of a run."""
     run = object_beside(source, "run_metadata.json") or {}
     return " ".join(str(run[k]) for k in ("agent_name", "model_name") if run.get(k))
