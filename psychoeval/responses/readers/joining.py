@@ -36,11 +36,13 @@ def join_items(log: EvaluationLog, rows: NDArray[np.intp]) -> Items:
 
     Rows of one benchmark with equal content are one item, whatever their ids; rows of equal id and different content
     are several, named ``id#hash``. Where one file gives a content two ids (a question asked twice), id and content
-    together tell. Without content the id alone does. With several benchmarks ids become ``benchmark/id``.
+    together tell. Without content the id alone does, also where other rows of that id have one. With several
+    benchmarks ids become ``benchmark/id``.
     """
     bench, item, content, file = (log.texts[name][0][rows] for name in ("benchmark", "item", "content", "file"))
-    known = content != _code(log, "content", "")
     _, base = np.unique(combined(bench, item), return_inverse=True)
+    content = _filled(content, content != _code(log, "content", ""), base)
+    known = content != _code(log, "content", "")
     repeated = _contents_with_two_ids(file, bench, content, base)
     by_content = known & ~repeated
     key = combined(bench, np.where(known, content, -1), np.where(by_content, -1, item))
@@ -70,6 +72,15 @@ def _named(
     if joined:
         notes.append(f"{joined} items have equal content under several ids, and are one each, under the first id.")
     return Items(of_row, tuple(ids), tuple(notes))
+
+
+def _filled(content: NDArray[np.int32], known: NDArray[np.bool_], base: NDArray[np.intp]) -> NDArray[np.int32]:
+    """Give rows without content (logs that lost it, runs that broke off) that of their id where it has just one."""
+    n = int(base.max(initial=-1)) + 1
+    lowest, highest = np.full(n, np.iinfo(np.int32).max, np.int32), np.full(n, -1, np.int32)
+    np.minimum.at(lowest, base[known], content[known])
+    np.maximum.at(highest, base[known], content[known])
+    return np.where(known | (lowest != highest)[base], content, lowest[base])
 
 
 def _contents_with_two_ids(
