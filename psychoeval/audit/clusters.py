@@ -100,7 +100,7 @@ def cluster_items(factors: Factors, n_clusters: int | None = None, *, most: int 
     found = [_k_means(x, k, rng) for k in numbers]
     sizes = [_silhouette(x, labels, rng) for labels in found]
     best = int(np.argmax(sizes))
-    cluster = np.full(len(known), -1, np.intp)
+    cluster = np.full(len(factors.loadings), -1, np.intp)
     cluster[known] = found[best]
     return ItemClusters(cluster, sizes[best], tuple(zip(numbers, sizes, strict=True)))
 
