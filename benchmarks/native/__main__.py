@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
 import time
 from collections.abc import Callable, Collection
 
@@ -44,7 +45,7 @@ def main() -> None:
         runs[size] = found
         print("\n" + "\n".join(size_lines(size, found)), flush=True)
     print("\nTargets, mml:")
-    print("\n".join(judge(runs)))
+    print("\n".join(judge(runs, busy=_busy())))
     if options.growth:
         for key in GROWING:
             if key in options.peers:
@@ -55,6 +56,17 @@ def main() -> None:
         json.dumps([dataclasses.asdict(r) for rs in runs.values() for r in rs], indent=1)
     )
     print(f"\n{time.monotonic() - began:.0f} s in all; every run is in out/bench-native.json")
+
+
+def _busy() -> str:
+    """Return what else ran, if more than our one process at a time did over the last quarter of an hour; else ""."""
+    load, cores = os.getloadavg()[2], os.cpu_count() or 1
+    if load < cores:
+        return ""
+    return (
+        f"Other processes ran beside it (a load of {load:.1f} on {cores} cores): they share caches and memory, and CPU "
+        "seconds grow with them; run again on an idle machine"
+    )
 
 
 def _growth(program: Program, limit: float) -> None:

@@ -14,11 +14,14 @@ import numpy as np
 
 from benchmarks.native.data import Simulated
 from benchmarks.native.environments import NotThere
+from benchmarks.native.known_abilities import known_slope_ratio
 from benchmarks.native.metrics import Estimates, marginal_log_likelihood, recovery
 from benchmarks.native.programs import Program
 
 #: Cells above which the near-exact log-likelihood, minutes of work there, is left out.
 LIKELIHOOD_CELLS = 6_000_000
+#: Persons up to which slopes are biased enough for what they would be with known abilities to be of interest.
+FEW_PERSONS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,8 @@ def run(
         found = _estimates(folder)
     values = {name: float(facts[name]) for name in ("cpu", "wall", "peak_mb", "held_mb")}
     values |= recovery(found, data)
+    if n <= FEW_PERSONS:
+        values["known_slope_ratio"] = known_slope_ratio(data)
     if likelihood and data.cells.size <= LIKELIHOOD_CELLS and np.isfinite(found.a * found.d).all():
         values["log_likelihood"] = marginal_log_likelihood(data.cells, found.a, found.d)
     return Run(program.key, size, seed, values, facts)

@@ -7,9 +7,11 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.optimize import minimize
 
 from benchmarks.native import metrics
 from benchmarks.native.data import MISSING, Simulated, Size, Truth, simulate
+from benchmarks.native.known_abilities import known_slope_ratio
 
 
 def curve(theta: float, a: float, b: float) -> float:
@@ -173,3 +175,23 @@ def test_slopes_below_zero_have_no_logarithm() -> None:
     cells = np.array([[0, 1, 0], [1, 0, 1], [1, 1, 0]], dtype=np.uint8)
     found = metrics.Estimates(truth.theta, np.array([1.0, 2.0, -3.0]), np.array([1.0, 0.5, 2.0]))
     assert metrics.recovery(found, Simulated(cells, truth))["r_log_a"] == pytest.approx(1)
+
+
+def test_slopes_of_known_abilities_are_those_of_a_regression_by_brute_force() -> None:
+    data = simulate(Size(80, 3), 1)
+    cells = data.cells.copy()
+    cells[:7, 1] = MISSING
+    truth = data.truth.standardised()
+
+    def slope(j: int) -> float:
+        run = cells[:, j] != MISSING
+        theta, y = truth.theta[run], cells[run, j]
+
+        def loss(x: np.ndarray) -> float:
+            z = x[0] * theta + x[1]
+            return float(np.sum(np.logaddexp(0, z) - y * z))
+
+        return float(minimize(loss, [1.0, 0.0], tol=1e-10).x[0])
+
+    expected = np.median([slope(j) / truth.a[j] for j in range(3)])
+    assert known_slope_ratio(Simulated(cells, data.truth)) == pytest.approx(expected, abs=1e-5)

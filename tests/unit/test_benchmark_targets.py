@@ -52,6 +52,22 @@ def test_small_and_selected_data_are_not_judged() -> None:
     assert verdicts(few, "95 % intervals of item a") == ["not run"]
 
 
+def test_slopes_out_of_range_are_told_with_those_of_known_abilities() -> None:
+    runs = [a_run("mml", "100x1000", seed, slope_ratio=1.04, known_slope_ratio=1.035) for seed in range(2)]
+    line = next(line for line in judge({"100x1000": runs}) if "median slope ratio" in line)
+    assert line.startswith("NOT MET")
+    assert "1.035 is the ratio at 100x1000 by maximum likelihood with the true abilities given" in line
+    runs = [a_run("mml", "100x1000", seed, slope_ratio=1.02, known_slope_ratio=1.035) for seed in range(2)]
+    assert "true abilities" not in "".join(judge({"100x1000": runs}))
+
+
+def test_seconds_beyond_their_bound_are_told_with_what_else_ran() -> None:
+    runs = {"100x1000": [a_run("mml", "100x1000", cpu=0.07)], "1000x1000": [a_run("mml", "1000x1000", cpu=0.1)]}
+    slow, fast = judge(runs, busy="Other processes ran.")[:2]
+    assert slow.endswith("0.07. Other processes ran.")
+    assert fast.endswith("0.1")
+
+
 def test_loss_is_compared_on_common_seeds() -> None:
     ours = [a_run("mml", "100x1000", seed, loss=loss) for seed, loss in enumerate((8.0, 20.0))]
     runs = {"100x1000": [*ours, a_run("r-mirt", "100x1000", 0, loss=9.0), a_run("vi", "100x1000", 0, loss=1.0)]}
