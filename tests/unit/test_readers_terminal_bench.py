@@ -70,7 +70,7 @@ def test_a_run_names_agent_and_model_beside_it_and_its_trials_are_not_read_twice
 
 
 def test_tokens_that_nobody_counted_are_unknown(tmp_path: Path) -> None:
-    uncounted = {"total_input_tokens": 0, "total_output_tokens": 0}
+    uncounted: dict[str, Any] = {"total_input_tokens": 0, "total_output_tokens": 0}
     log = read_log(write(tmp_path / "m.json", [result("a"), result("b", **uncounted)]))
     tokens = log.numbers["tokens"].tolist()
     assert tokens[0] == 7
