@@ -13,6 +13,9 @@ from psychoeval.results.sampling_figures import constant
 
 FloatArray = NDArray[np.float64]
 
+#: SDs of a chain's parameters in those of the other chains, at the middle parameter. A chain that mixes badly, of whose
+#: draws 3 are independent, has .6 of them on average; a tenth is a step size that broke down.
+SD_SMALL: Final = 0.1
 #: Mean log density of a chain from the others', in SDs within a chain. Means of chains that mix differ by
 #: 1 / sqrt(ESS): .2 at an ESS of 25, which is little for a whole chain.
 LP_FAR: Final = 2.0
@@ -31,7 +34,9 @@ def suspect_chains(draws: Draws, ability_rhat: FloatArray | None = None) -> dict
     """
     found: dict[int, str] = {}
     mirrors = _mirrored(draws) if ability_rhat is not None and np.any(ability_rhat > APART) else {}
-    for reasons in (_standing(draws), _elsewhere(draws), mirrors):
+    standing = _standing(draws)
+    creeping = {k: words for k, words in _creeping(draws).items() if k not in standing}
+    for reasons in (standing, creeping, _elsewhere(draws), mirrors):
         for k, words in reasons.items():
             number = draws.chain_numbers[k]
             found[number] = f"{found[number]}; {words}" if number in found else words
@@ -54,6 +59,24 @@ def _standing(draws: Draws) -> dict[int, str]:
         int(k): f"it never moved ({still[k]} of {moving} parameters have the same value in all its draws)"
         for k in np.flatnonzero(still)
     }
+
+
+def _creeping(draws: Draws) -> dict[int, str]:
+    """Find chains that move, and hardly: their SDs are a small part of the other chains'."""
+    if draws.n_chains < 2 or draws.n_draws < 2:
+        return {}
+    flat = [v.reshape(draws.n_chains, draws.n_draws, -1) for v in draws.values.values()]
+    spreads = np.concatenate([v[:, :, np.isfinite(v).all(axis=(0, 1))].std(axis=1) for v in flat], axis=1)
+    spreads = spreads[:, (spreads > 0).any(axis=0)]
+    if not spreads.shape[1]:
+        return {}
+    out: dict[int, str] = {}
+    for k in range(draws.n_chains):
+        others = np.median(np.delete(spreads, k, axis=0), axis=0)
+        share = float(np.median(spreads[k][others > 0] / others[others > 0])) if (others > 0).any() else 1.0
+        if 0 < share < SD_SMALL:
+            out[k] = f"it hardly moved (its SDs are {share:.1%} of those of the others)"
+    return out
 
 
 def _elsewhere(draws: Draws) -> dict[int, str]:

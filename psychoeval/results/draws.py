@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -130,6 +130,38 @@ class Draws:
         from psychoeval.results.sampling import diagnose
 
         return diagnose(self)
+
+    def standardized(self) -> Draws:
+        """Return draws with mean 0 and SD 1 of the abilities in each; see `identification.standardize`."""
+        from psychoeval.results.identification import standardize
+
+        return standardize(self)
+
+    def oriented(self) -> Draws:
+        """Return draws with every chain turned towards success, where models allow it; see `identification.orient`."""
+        from psychoeval.results.identification import orient
+
+        return orient(self)[0]
+
+    def of_chains(self, numbers: Collection[int]) -> Draws:
+        """Return the draws of some chains, named by number, in the order in which they are here.
+
+        Raises
+        ------
+        DataError
+            If there is no such chain, or none is left.
+        """
+        if missing := [n for n in numbers if n not in self.chain_numbers]:
+            raise DataError(f"There is no chain {missing[0]}.", f"The chains are {self.chain_numbers}.")
+        keep = [k for k, number in enumerate(self.chain_numbers) if number in numbers]
+        return replace(
+            self,
+            values={name: v[keep] for name, v in self.values.items()},
+            sample_stats={name: v[keep] for name, v in self.sample_stats.items()},
+            log_likelihood=None if self.log_likelihood is None else self.log_likelihood[keep],
+            replicated_scores=None if self.replicated_scores is None else self.replicated_scores[keep],
+            chain_numbers=tuple(self.chain_numbers[k] for k in keep),
+        )
 
     def to_arviz(self) -> Any:
         """Return the draws as the installed ArviZ reads them: InferenceData before version 1.0, DataTree since.

@@ -16,6 +16,7 @@ from psychoeval.results.convergence import Convergence
 from psychoeval.results.data_checks import disconnected_warning, factor_warning
 from psychoeval.results.draws import ITEM_TERMS, PERSON_TERMS, Draws
 from psychoeval.results.fit_result import FitResult, LatentDistribution
+from psychoeval.results.identification import orient
 from psychoeval.results.item_checks import judge_items
 from psychoeval.results.provenance import Provenance
 from psychoeval.results.sampling import Sampling, diagnose
@@ -58,27 +59,53 @@ def posterior_result(
 
     Notes
     -----
-    Estimates are posterior means, errors posterior SDs, both over all chains; difficulties follow from the means of
-    slope and intercept, as everywhere here, and their own draws are in `FitResult.draws`.
+    Chains that came out mirrored are turned where the model allows it (`psychoeval.results.identification.orient`,
+    by proportions of success), and named. Estimates are posterior means, errors posterior SDs; difficulties follow from
+    the means of slope and intercept, as everywhere here, and their own draws are in `FitResult.draws`. Chains that the
+    diagnosis suspects of standing still, of being elsewhere or mirrored are not averaged with the others: the check
+    fails, and says over which chains the means are.
     """
+    draws, turned = orient(draws, _proportions(draws, responses))
     sampling = diagnose(draws)
-    items = posterior_items(draws, responses, model)
+    averaged = _averaged(draws, sampling)
+    items = posterior_items(averaged, responses, model)
     chains = draws.n_chains + len(failed)
     lost = [f"Chain {number} of {chains} failed and is left out: {why}" for number, why in failed.items()]
+    lost += [f"Chain {number} was mirrored, and is turned: abilities, slopes and difficulties." for number in turned]
     failures, found = _findings(sampling, items, responses, draws, model)
+    if averaged is not draws:
+        failures += (f"Estimates are means over {_chains(averaged)} alone: the others are not averaged with them.",)
     return FitResult(
         estimator,
         model,
         convergence.judged(failures, (*found, *lost, *warnings)),
         provenance,
-        abilities=posterior_abilities(draws, responses),
+        abilities=posterior_abilities(averaged, responses),
         item_parameters=items,
-        latent_distribution=_latent(draws),
+        latent_distribution=_latent(averaged),
         n_persons=len(draws.person_ids),
-        statistics=_statistics(draws),
+        statistics=_statistics(averaged),
         sampling=sampling,
         draws=draws,
     )
+
+
+def _proportions(draws: Draws, responses: Responses) -> FloatArray:
+    """Return the proportions of success of the persons that were sampled."""
+    places = _places(draws.person_ids, responses.person_ids)
+    trials = responses.trials[places].sum(axis=1, dtype=np.float64)
+    return np.asarray(responses.successes[places].sum(axis=1) / np.maximum(trials, 1.0))
+
+
+def _averaged(draws: Draws, sampling: Sampling) -> Draws:
+    """Return the draws without the chains that are suspect; all of them where none would be left."""
+    kept = [number for number in draws.chain_numbers if number not in sampling.suspect_chains]
+    return draws.of_chains(kept) if 0 < len(kept) < draws.n_chains else draws
+
+
+def _chains(draws: Draws) -> str:
+    numbers = ", ".join(map(str, draws.chain_numbers))
+    return f"chain{'s' * (draws.n_chains > 1)} {numbers}"
 
 
 def posterior_items(draws: Draws, responses: Responses, model: ItemModel) -> ItemParameters:
