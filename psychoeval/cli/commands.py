@@ -14,6 +14,7 @@ from psychoeval._version import __version__
 from psychoeval.cli.console import Format, fit_progress, print_json, print_rows, say
 from psychoeval.cli.inputs import load_responses, parse_guessing, parse_pairs, parse_priors
 from psychoeval.cli.logs import import_logs
+from psychoeval.cli.openeval import openeval
 from psychoeval.cli.output import print_comparison, print_fit, print_states
 from psychoeval.errors import SettingsError
 from psychoeval.responses.arrays import Missing
@@ -29,6 +30,7 @@ app = typer.Typer(
 
 
 app.command("import")(import_logs)
+app.add_typer(openeval, name="openeval")
 
 
 def _print_version(wanted: bool) -> None:

@@ -19,7 +19,8 @@ _READ = (
     "person_label",
 )  # fmt: skip
 #: What --read may name where DATA are logs.
-READ_LOG = ("format", "person", "metric", "filter", "errors", "threshold", "duplicates", "bounds")
+OF_FILES = ("format", "person", "columns", "leave_out", "person_column")
+READ_LOG = (*OF_FILES, "metric", "filter", "errors", "threshold", "duplicates", "bounds")
 _EXAMPLES = {"--set": "tolerance=1e-8", "--read": "person=model"}
 
 
@@ -34,7 +35,7 @@ def load_responses(name: str, options: list[str], missing: str | None) -> Respon
         if chosen:
             raise SettingsError(f"{', '.join(chosen)} was given with a bundled set.", "Use it with files.")
         return load_dataset(name)
-    if _is_log(name):
+    if "format" in chosen or _is_log(name):
         return _read_logs(name, chosen)
     if not Path(name).exists():
         raise SettingsError(
@@ -74,7 +75,7 @@ def _read_logs(name: str, options: dict[str, Any]) -> Responses:
 def log_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return options of logs as `read` takes them: lists where commas part them, numbers where they are."""
     given = dict(options)
-    for key in ("metric", "filter"):
+    for key in ("metric", "filter", "columns", "leave_out"):
         if isinstance(given.get(key), str) and "," in given[key]:
             given[key] = given[key].split(",")
     if "bounds" in given:

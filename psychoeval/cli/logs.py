@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from psychoeval.cli.console import say
-from psychoeval.cli.inputs import READ_LOG, log_options, parse_pairs
+from psychoeval.cli.inputs import OF_FILES, READ_LOG, log_options, parse_pairs
 from psychoeval.errors import SettingsError
 
 #: Files read between two lines of progress.
@@ -40,7 +40,7 @@ def import_logs(
     if unknown:
         raise SettingsError(f"--read {', '.join(sorted(unknown))} is unknown.", f"The names are {', '.join(READ_LOG)}.")
     given = log_options(options)
-    of_files: dict[str, Any] = {key: given.pop(key) for key in ("format", "person") if key in given}
+    of_files: dict[str, Any] = {key: given.pop(key) for key in OF_FILES if key in given}
     log = read_log(paths, **of_files, progress=_progress if sys.stderr.isatty() else None)
     say(repr(log))
     if rows is not None:

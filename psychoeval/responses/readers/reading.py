@@ -6,8 +6,9 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
-from psychoeval.errors import DataError
+from psychoeval.errors import DataError, SettingsError
 from psychoeval.responses.continuous import ContinuousResponses
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.readers.formats import FORMATS, Format, format_named, recognize
@@ -16,7 +17,15 @@ from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.scores import Threshold
 from psychoeval.responses.readers.selection import Errors, Repeats, select
 from psychoeval.responses.readers.sources import NoSamplesError, Source, find_files, open_source
+from psychoeval.responses.tables import read_table
 from psychoeval.wording import some
+
+#: Endings of tables, which have no marks of their own.
+_TABLES: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
+_TABLE_FORMATS: Final = (
+    'read_table takes right and wrong answers; for other scores name the format: "leaderboard" (a system a row, a '
+    'benchmark a column) or "long scores" (a response a row).'
+)
 
 PathLike = str | os.PathLike[str]
 
@@ -26,6 +35,9 @@ def read_log(
     *,
     format: str = "auto",
     person: str = "",
+    columns: Sequence[str] = (),
+    leave_out: Sequence[str] = (),
+    person_column: str = "",
     progress: Callable[[int, int, str], None] | None = None,
 ) -> EvaluationLog:
     """Read evaluation logs into one long table.
@@ -39,6 +51,8 @@ def read_log(
         every file so.
     person : str
         The system, for files that do not name theirs.
+    columns, leave_out, person_column
+        Of tables, as `psychoeval.responses.readers.options.ReadOptions` describes them.
     progress : callable, optional
         Called with the number of files read, of all, and the next one.
 
@@ -59,7 +73,9 @@ def read_log(
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     files = find_files([os.fspath(p) for p in given])
     named = {Path(p) for p in given if Path(p).is_file()}
-    options = ReadOptions(person=person)
+    options = ReadOptions(
+        person=person, columns=_names(columns), leave_out=_names(leave_out), person_column=person_column
+    )
     fixed = None if format == "auto" else format_named(format)
     log = LogBuilder()
     passed: list[str] = []
@@ -92,6 +108,9 @@ def read(
     *,
     format: str = "auto",
     person: str = "",
+    columns: Sequence[str] = (),
+    leave_out: Sequence[str] = (),
+    person_column: str = "",
     metric: str | Sequence[str] | None = None,
     filter: str | Sequence[str] | None = None,
     errors: Errors = "missing",
@@ -103,9 +122,11 @@ def read(
 ) -> Responses | ContinuousResponses:
     """Read evaluation logs into responses; `notes` say what became of every row.
 
+    A CSV, TSV or Parquet file of no log format is read by `psychoeval.responses.tables.read_table`.
+
     Parameters
     ----------
-    paths, format, person, progress
+    paths, format, person, columns, leave_out, person_column, progress
         As in `read_log`.
     metric, filter, errors, threshold, duplicates, bounds
         As in `psychoeval.responses.readers.selection.select`.
@@ -122,7 +143,22 @@ def read(
     DataError
         With file and line, and the choices where one must be made.
     """
-    log = read_log(paths, format=format, person=person, progress=progress)
+    if format == "auto" and isinstance(paths, (str, os.PathLike)) and _is_table(Path(paths)):
+        given = {"metric": metric, "filter": filter, "threshold": threshold, "bounds": bounds}
+        given |= {"person": person or None, "columns": columns or None, "leave_out": leave_out or None}
+        if foreign := [option for option, value in given.items() if value is not None]:
+            raise SettingsError(f"{paths} is a table: {', '.join(foreign)} would mean nothing.", _TABLE_FORMATS)
+        try:
+            return read_table(
+                paths, person=person_column or None, duplicates=duplicates,
+                missing="wrong" if errors == "wrong" else "missing", name=name,
+            )  # fmt: skip
+        except DataError as error:
+            raise DataError(error.problem, f"{error.remedy} {_TABLE_FORMATS}") from None
+    log = read_log(
+        paths, format=format, person=person, columns=columns, leave_out=leave_out, person_column=person_column,
+        progress=progress,
+    )  # fmt: skip
     first = Path(next(iter(log.formats)) if not isinstance(paths, (str, os.PathLike)) else paths)
     return select(
         log, metric=metric, filter=filter, errors=errors, threshold=threshold, duplicates=duplicates, bounds=bounds,
@@ -130,9 +166,20 @@ def read(
     ).responses  # fmt: skip
 
 
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _is_table(path: Path) -> bool:
+    """Whether a file is a table of no log format, by its ending."""
+    return path.is_file() and path.name.lower().endswith(_TABLES) and recognize(open_source(path)) is None
+
+
 def _unknown(source: Source) -> DataError:
     if not source.head:
         return DataError(f"{source.place} is empty.", "Was the run finished?")
+    if source.path.name.lower().endswith(_TABLES):
+        return DataError(f"{source.place} is a table, and of no log format.", _TABLE_FORMATS)
     return DataError(
         f"{source.place} is of no known log format.",
         f"The formats are {', '.join(f.name for f in FORMATS if f.read is not None)}; name one with format=.",
@@ -145,7 +192,7 @@ def _check_read(log: LogBuilder, files: Sequence[Path], companions: Counter[str]
         if companions:
             means = " and ".join(companions)
             raise DataError(
-                f"There are only {means} among {len(files)} files: they hold means, and no responses to items.",
+                f"There are only {means} among {len(files)} files: they hold no responses to items.",
                 "Give the files with the samples too.",
             )
         raise DataError(f"None of {len(files)} files is of a known log format: {some(passed, 3)}.", "Check the path.")
