@@ -11,7 +11,9 @@ from psychoeval.responses.readers import (
     every_eval_ever,
     helm,
     inspect_logs,
+    leaderboards,
     lm_eval,
+    long_scores,
     openeval,
     py_irt,
     swebench,
@@ -46,6 +48,11 @@ class Format:
     read: Reader | None = None
 
 
+def only_by_name(source: Source, shape: Shape) -> bool:
+    """Of formats that content does not tell from others: never, they must be named."""
+    return False
+
+
 FORMATS: Final[tuple[Format, ...]] = (
     Format("lm-eval", "LM Evaluation Harness, samples_*.jsonl", lm_eval.is_samples, lm_eval.read_samples),
     Format("lm-eval results", "means of the LM Evaluation Harness, results_*.json", lm_eval.is_results),
@@ -70,6 +77,9 @@ FORMATS: Final[tuple[Format, ...]] = (
     Format(
         "openeval table", "OpenEval, the released Parquet table of responses", openeval.is_table, openeval.read_table
     ),
+    Format("irw", "Item Response Warehouse, CSV with id, item, resp", long_scores.is_irw, long_scores.read_irw),
+    Format("leaderboard", "a system a row, a benchmark a column", leaderboards.is_yaml, leaderboards.read_leaderboard),
+    Format("long scores", "a response a row, with any numbers as scores", only_by_name, long_scores.read_long_scores),
 )
 
 

@@ -12,11 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from psychoeval.errors import DataError
 from psychoeval.responses.readers.log import ANY_METRIC, LogBuilder, Record
 from psychoeval.responses.readers.openeval_ids import benchmark_slug, split_response_id
 from psychoeval.responses.readers.openeval_kept import restore_response, restore_score
-from psychoeval.responses.readers.openeval_parquet import column_paths, is_marked, read_rows, structs
+from psychoeval.responses.readers.openeval_parquet import as_float, column_paths, is_marked, read_rows, structs
 from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.shape import Shape
 from psychoeval.responses.readers.sources import NoSamplesError, Source, need, read_json, read_json_lines
@@ -185,19 +184,12 @@ def _add_response(response: Mapping[str, Any], place: str, record: Record, log: 
         judges = ", ".join(str(m) for m in need(metric.get("models") or [], list, where, "metric.models"))
         one = restore_score(metric, where, record._replace(metric=name, filter=judges), log)
         value = score.get("value")
-        number = float("nan") if value is None else _number(value, where)
+        number = float("nan") if value is None else as_float(value, where, "value")
         log.add(one._replace(score=number, outcome="scored" if number == number else "unscored"))
     for one in unscored:
         log.add(one)
     if not scores and not unscored:
         log.add(record._replace(metric=ANY_METRIC, outcome="unscored"))
-
-
-def _number(value: Any, place: str) -> float:
-    try:
-        return float(need(value, (int, float, bool), place, "value"))
-    except OverflowError:
-        raise DataError(f"{place}: value has {len(str(value))} digits.", "Correct the log.") from None
 
 
 def _content(entry: Mapping[str, Any]) -> str:

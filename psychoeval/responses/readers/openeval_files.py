@@ -75,19 +75,20 @@ def save_items(items: Sequence[tuple[str, Row]], out: Path) -> Counter[str]:
     DataError
         If a value is not finite, or not of the type that its column has.
     """
+    if not out.suffix:
+        return _save_tables(items, out)
+    if out.suffix not in (".json", ".jsonl"):
+        raise SettingsError(f"{out} has the ending {out.suffix}.", "Choose .json, .jsonl, or a folder (no ending).")
     try:
         if out.suffix == ".json":
             content = json.dumps([item for _, item in items], ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-        elif out.suffix == ".jsonl":
+        else:
             lines = (json.dumps(item, ensure_ascii=False, allow_nan=False) for _, item in items)
             content = "".join(f"{line}\n" for line in lines)
-        elif out.suffix:
-            raise SettingsError(f"{out} has the ending {out.suffix}.", "Choose .json, .jsonl, or a folder (no ending).")
-        else:
-            return _save_tables(items, out)
-    except ValueError as error:
-        raise DataError(f"The items cannot be written as JSON: {error}.", "psychoeval openeval validate.") from None
-    raw = content.encode("utf-8", "surrogatepass")
+    except ValueError:
+        raise DataError("A number of the items is not finite.", "psychoeval openeval validate names it.") from None
+    # A lone half of a character, which JSON may hold, is written as JSON spells it.
+    raw = content.encode("utf-8", "backslashreplace")
     write_whole(out, lambda file: file.write(raw))
     return Counter()
 

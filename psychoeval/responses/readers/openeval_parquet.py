@@ -81,6 +81,20 @@ def structs(value: Any, place: str, what: str) -> list[dict[str, Any]]:
     return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
 
 
+def as_float(value: Any, place: str, what: str) -> float:
+    """Return a number or truth value as a float.
+
+    Raises
+    ------
+    DataError
+        If it is neither, or has hundreds of digits.
+    """
+    try:
+        return float(need(value, (int, float, bool), place, what))
+    except OverflowError:
+        raise DataError(f"{place}: {what} has {len(str(value))} digits.", "Correct the log.") from None
+
+
 def _open(path: Path) -> Any:
     try:
         import pyarrow.parquet as parquet

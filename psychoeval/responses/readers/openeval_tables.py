@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from psychoeval.errors import DataError
 from psychoeval.responses.readers.openeval_ids import split_response_id
-from psychoeval.responses.readers.openeval_parquet import structs
+from psychoeval.responses.readers.openeval_parquet import as_float, structs
 from psychoeval.responses.readers.openeval_validate import UNKNOWN, general_path, validate
 from psychoeval.responses.readers.sources import need
 
@@ -67,7 +67,7 @@ def to_tables(items: Iterable[tuple[str, Row]]) -> Tables:
                 "item_id": need(item.get("item_id"), str, place, "item_id"),
                 "schema_version": item.get("schema_version"),
                 "item_metadata": {**metadata, "source": name},
-                "item_content": {key: _texts(content.get(key), tables.lost) for key in ("input", "references")},
+                "item_content": {key: _texts(content, key, place, tables.lost) for key in ("input", "references")},
             }
         )
         for k, response in enumerate(need(item.get("responses") or [], list, place, "responses")):
@@ -88,10 +88,10 @@ def from_tables(bench: Iterable[Row], item: Iterable[Row], response: Iterable[tu
     items: dict[str, Row] = {}
     for row in item:
         found = _without_nulls(row)
-        metadata = found.setdefault("item_metadata", {})
+        metadata = found["item_metadata"] = _object(found, "item_metadata", "item_metadata")
         if isinstance(name := metadata.get("source"), str):
             metadata["source"] = dict(sources.get(name, {"benchmark_name": name}))
-        for key, texts in (found.get("item_content") or {}).items():
+        for key, texts in _object(found, "item_content", str(found.get("item_id"))).items():
             found["item_content"][key] = _contents(texts)
         items[str(found.get("item_id"))] = found | {"responses": []}
     for place, row in response:
@@ -106,14 +106,10 @@ def from_tables(bench: Iterable[Row], item: Iterable[Row], response: Iterable[tu
 
 def _response_row(response: Any, place: str, lost: Counter[str]) -> Row:
     row = need(response, dict, place, "the response")
-    model = need(row.get("model"), dict, place, "model")
-    adaptation = model.get("model_adaptation") or {}
-    asked = row.get("item_adaptation") or {}
-    scores = [
-        {**score, "metric": {**metric, "extra_artifacts": _typed(metric.get("extra_artifacts"), place, lost)}}
-        for score in structs(row.get("scores"), place, "scores")
-        for metric in [need(score.get("metric"), dict, place, "metric")]
-    ]
+    model = _object(row, "model", place)
+    adaptation = _object(model, "model_adaptation", place)
+    asked = _object(row, "item_adaptation", place)
+    scores = structs(row.get("scores"), place, "scores")
     generation = adaptation.get("generation_parameters")
     return {
         "response_id": need(row.get("response_id"), str, place, "response_id"),
@@ -122,47 +118,64 @@ def _response_row(response: Any, place: str, lost: Counter[str]) -> Row:
             "model_adaptation": {
                 "system_instruction": adaptation.get("system_instruction"),
                 "generation_parameters": None if generation is None else json.dumps(generation),
-                "tools": _typed(adaptation.get("tools"), place, lost),
+                "tools": _typed(adaptation, "tools", place, lost),
             },
         },
         "item_adaptation": {
-            "request_input": _texts(asked.get("request_input"), lost),
+            "request_input": _texts(asked, "request_input", place, lost),
             "demonstrations": asked.get("demonstrations"),
-            "external_resources": _typed(asked.get("external_resources"), place, lost),
+            "external_resources": _typed(asked, "external_resources", place, lost),
         },
-        "response_content": _texts(row.get("response_content"), lost),
+        "response_content": _texts(row, "response_content", place, lost),
         "scores": {
-            "metric": [score["metric"] for score in scores],
-            "value": [None if score.get("value") is None else float(score["value"]) for score in scores],
+            "metric": [_metric_row(score, place, lost) for score in scores],
+            "value": [_float(score.get("value"), place) for score in scores],
         },
     }
 
 
+def _metric_row(score: Row, place: str, lost: Counter[str]) -> Row:
+    metric = _object(score, "metric", place)
+    return {**metric, "extra_artifacts": _typed(metric, "extra_artifacts", place, lost)}
+
+
+def _float(value: Any, place: str) -> float | None:
+    return None if value is None else as_float(value, place, "scores[].value")
+
+
 def _nested_response(row: Row, place: str) -> Row:
-    adaptation = row["model"].get("model_adaptation")
-    if adaptation is not None:
-        if isinstance(settings := adaptation.get("generation_parameters"), str):
-            adaptation["generation_parameters"] = _spelled(settings, dict)
-        _untyped(adaptation, "tools", place)
-    if (asked := row.get("item_adaptation")) is not None:
-        _untyped(asked, "external_resources", place)
-        _replace(asked, "request_input", _contents)
-    _replace(row, "response_content", _contents)
+    adaptation = _object(_object(row, "model", place), "model_adaptation", place)
+    if isinstance(settings := adaptation.get("generation_parameters"), str):
+        adaptation["generation_parameters"] = _spelled(settings, dict)
+    _untyped(adaptation, "tools", place)
+    asked = _object(row, "item_adaptation", place)
+    _untyped(asked, "external_resources", place)
+    for holder, key in ((asked, "request_input"), (row, "response_content")):
+        if key in holder:
+            holder[key] = _contents(holder[key])
     row["scores"] = structs(row.get("scores"), place, "scores")
     for score in row["scores"]:
-        _untyped(need(score.get("metric"), dict, place, "metric"), "extra_artifacts", place)
+        _untyped(_object(score, "metric", place), "extra_artifacts", place)
     return row
 
 
-def _texts(values: Any, lost: Counter[str]) -> list[str] | None:
-    return None if values is None else [_text(v, dict, lost) for v in values]
+def _object(holder: Row, key: str, place: str) -> Row:
+    """Return an object in another; an empty one where it is absent."""
+    found: Row = need({} if holder.get(key) is None else holder[key], dict, place, key)
+    return found
 
 
-def _typed(entries: Any, place: str, lost: Counter[str]) -> dict[str, list[Any]] | None:
-    """Return entries of type and content as an object of lists."""
-    if entries is None:
+def _texts(holder: Row, key: str, place: str, lost: Counter[str]) -> list[str] | None:
+    if holder.get(key) is None:
         return None
-    found = structs(entries, place, "typed entries")
+    return [_text(v, dict, lost) for v in need(holder[key], list, place, key)]
+
+
+def _typed(holder: Row, key: str, place: str, lost: Counter[str]) -> dict[str, list[Any]] | None:
+    """Return entries of type and content as an object of lists."""
+    if holder.get(key) is None:
+        return None
+    found = structs(holder[key], place, key)
     return {
         "type": [entry.get("type") for entry in found],
         "content": [_text(entry.get("content"), object, lost) for entry in found],
@@ -174,12 +187,8 @@ def _untyped(holder: Row, key: str, place: str) -> None:
     if key in holder:
         holder[key] = structs(holder[key], place, key)
         for entry in holder[key]:
-            _replace(entry, "content", lambda text: _spelled(text, object) if isinstance(text, str) else text)
-
-
-def _replace(holder: Row, key: str, change: Callable[[Any], Any]) -> None:
-    if key in holder:
-        holder[key] = change(holder[key])
+            if isinstance(text := entry.get("content"), str):
+                entry["content"] = _spelled(text, object)
 
 
 def _text(value: Any, kind: type, lost: Counter[str]) -> str:

@@ -107,8 +107,19 @@ def read_json(source: Source) -> Any:
     DataError
         If it is larger than `MAX_WHOLE`, no JSON, or nested too deeply; with the line.
     """
+    return parse_json(read_whole(source), source.place)
+
+
+def read_whole(source: Source) -> bytes:
+    """Return all bytes of a file (unpacked where gzip).
+
+    Raises
+    ------
+    DataError
+        If it is larger than `MAX_WHOLE`, or damaged.
+    """
     with _opened(source.path) as file:
-        return parse_json(read_bounded(file, source.place), source.place)
+        return read_bounded(file, source.place)
 
 
 def read_lines(source: Source) -> Generator[tuple[int, bytes], None, None]:
