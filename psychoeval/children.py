@@ -15,13 +15,22 @@ from typing import Final
 
 from psychoeval.errors import EngineFailedError
 
-# Linux ends the child with the thread that started it, however that ends (PR_SET_PDEATHSIG is 1). It is set in a
-# small program that then becomes the one that is meant, since code between fork and exec is not safe beside other
-# threads.
+# Linux ends the child with the thread that started it, however that ends (PR_SET_PDEATHSIG is 1). Its own children
+# would live on, as R's parallel chains and the program that cmdstanpy starts do: beside it waits a process that is told
+# of its end in the same way, and kills the group. Both are set up in a small program that then becomes the one that is
+# meant, since code between fork and exec is not safe beside other threads.
 _DIE_WITH_PARENT: Final = (
     "import ctypes, os, signal, sys\n"
-    "ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)\n"
+    "prctl = ctypes.CDLL(None).prctl\n"
+    "prctl(1, int(signal.SIGKILL), 0, 0, 0)\n"
     "if os.getppid() != int(sys.argv[1]): sys.exit(1)\n"
+    "leader = os.getpid()\n"
+    "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})\n"
+    "if os.fork() == 0:\n"
+    "    prctl(1, int(signal.SIGTERM), 0, 0, 0)\n"
+    "    if os.getppid() == leader: signal.sigwait({signal.SIGTERM})\n"
+    "    os.killpg(leader, signal.SIGKILL)\n"
+    "signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})\n"
     "os.execv(sys.argv[2], sys.argv[2:])\n"
 )
 
@@ -36,8 +45,8 @@ def running(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start a child, and end it with all of its own children however the block ends.
 
-    The child leads a process group of its own, so that Ctrl-C in a terminal reaches only its parent. It is killed at
-    the end of the block, by `stop_children`, and on Linux when Python itself is killed.
+    The child leads a process group of its own, so that Ctrl-C in a terminal reaches only its parent. The group is
+    killed at the end of the block, by `stop_children`, and on Linux when Python itself is killed.
 
     Parameters
     ----------
