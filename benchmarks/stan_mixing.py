@@ -26,7 +26,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks._stan_runs import CHAINS, ROWS, Run, Task, best_possible, find, measure, simulate
+from benchmarks._stan_plain import simulate
+from benchmarks._stan_runs import CHAINS, ROWS, Run, Task, best_possible, find, measure
 
 OUT = Path(__file__).parent.parent / "out"
 LARGE = "400x1000"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks._stan_runs import Run, Task, best_possible, measure, of_draws, simulate
+from benchmarks._stan_plain import simulate
+from benchmarks._stan_runs import Run, Task, best_possible, measure, of_draws
 from benchmarks.stan_mixing import against_brms, line, verdict
 from tests.gates import needs
 
