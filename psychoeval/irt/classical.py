@@ -145,6 +145,23 @@ def item_rest_correlation(successes: CountArray, trials: CountArray) -> tuple[Fl
     n : (J,) array
         Persons behind each correlation: they saw the item and at least one other.
     """
+    j = trials.shape[1]
+    r, error, n_used = np.full(j, np.nan), np.full(j, np.nan), np.zeros(j, dtype=np.intp)
+    for part, x, rest, used in rest_blocks(successes, trials):
+        r[part], error[part] = _correlations(x, rest, used)
+        n_used[part] = np.count_nonzero(used, axis=1)
+    return r, error, n_used
+
+
+def rest_blocks(successes: CountArray, trials: CountArray) -> Iterator[tuple[slice, FloatArray, FloatArray, BoolArray]]:
+    """Yield blocks of B items: the slice, scores less the item's mean, rest scores, and who counts, (B, N) each.
+
+    The rest score is that of `item_rest_correlation`; who saw no other item has none and does not count.
+
+    Parameters
+    ----------
+    successes, trials : (N, J) count arrays
+    """
     item_mean = row_moments(successes.T, trials.T).mean
     item_mean = np.where(np.isfinite(item_mean), item_mean, 0.0)
     total = np.empty(trials.shape[0])
@@ -152,15 +169,9 @@ def item_rest_correlation(successes: CountArray, trials: CountArray) -> tuple[Fl
     for part, scores, seen in score_blocks(successes, trials, SMALL_CELLS):
         total[part] = scores.sum(axis=1) - seen @ item_mean
     others = np.maximum(count - 1, 1)
-    j = trials.shape[1]
-    r, error, n_used = np.full(j, np.nan), np.full(j, np.nan), np.zeros(j, dtype=np.intp)
     for part, scores, seen in score_blocks(successes.T, trials.T, SMALL_CELLS):
-        used = seen & (count > 1)
         x = scores - item_mean[part, None]
-        y = (total - x) / others
-        r[part], error[part] = _correlations(x, y, used)
-        n_used[part] = np.count_nonzero(used, axis=1)
-    return r, error, n_used
+        yield part, x, (total - x) / others, seen & (count > 1)
 
 
 def negative_item_rest(successes: CountArray, trials: CountArray) -> tuple[FloatArray, FloatArray, NDArray[np.intp]]:

@@ -37,15 +37,15 @@ def omega_one_factor(successes: CountArray, trials: CountArray) -> Omega:
     successes, trials : (N, J) count arrays
         Every cell observed.
     """
-    n = trials.shape[0]
-    x = np.empty(trials.shape[::-1]) if trials.shape[1] <= PAIRWISE_MAX_ITEMS else np.empty((0, n))
+    n, k = trials.shape
     nothing = np.empty(0)
-    if x.shape[0] != trials.shape[1]:
-        return Omega(np.nan, n, trials.shape[1], nothing, f"it is not computed above {PAIRWISE_MAX_ITEMS} items")
+    if k > PAIRWISE_MAX_ITEMS:
+        return Omega(np.nan, n, k, nothing, f"it is not computed above {PAIRWISE_MAX_ITEMS} items")
+    if n < 3:
+        return Omega(np.nan, n, k, nothing, f"{n} persons saw every item")
+    x = np.empty((k, n))
     for part, scores, _ in score_blocks(successes.T, trials.T):
         x[part] = scores
-    if n < 3:
-        return Omega(np.nan, n, x.shape[0], nothing, f"{n} persons saw every item")
     x -= x.mean(axis=1, keepdims=True)
     s = np.sqrt(np.einsum("ij,ij->i", x, x) / (n - 1))
     varying = s > 1e-12
