@@ -230,7 +230,7 @@ def _named(entry: Mapping[str, Any]) -> str | None:
     metadata = entry.get("item_metadata")
     source = metadata.get("source") if isinstance(metadata, dict) else None
     name = source.get("benchmark_name") if isinstance(source, dict) else None
-    return name if isinstance(name, str) and name else None
+    return name if isinstance(name, str) and name.strip() else None
 
 
 def _found(value: Any) -> str:
