@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from psychoeval.cli.commands import app
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.responses.continuous import ContinuousResponses
 from psychoeval.responses.matrix import Responses
@@ -128,6 +130,16 @@ def test_yaml_is_recognized_and_its_cells_stay_texts(tmp_path: Path) -> None:
         read(again, columns=["pass"], bounds=(0, 100))
 
 
+def test_other_yaml_in_a_folder_is_passed_over(tmp_path: Path) -> None:
+    put(tmp_path, "config.yml", "- name: run\n  seed: 1\n")
+    put(tmp_path, "README.md", "# Title\n\n- key: value\n")
+    put(tmp_path, "irw.csv", "id,item,resp\ns1,q1,1\n")
+    log = read_log(tmp_path)
+    assert len(log) == 1
+    assert any("Passed over" in n and "config.yml" in n for n in log.notes)
+    assert any("1 files of no known format" in n for n in log.notes)
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [("- model: A\n  x: 1\n  x: 2\n", "line 3: the key 'x' occurs twice"),
@@ -203,3 +215,12 @@ def test_tables_of_right_and_wrong_need_no_format(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="a fraction") as refused:
         read(put(tmp_path, "board.csv", "system,q1\nA,0.5\n"))
     assert '"leaderboard"' in refused.value.remedy
+
+
+def test_the_command_imports_a_leaderboard(tmp_path: Path) -> None:
+    path = put(tmp_path, "board.csv", BOARD)
+    reading = ["format=leaderboard", "columns=MMLU,ARC", "bounds=0:100"]
+    options = [part for pair in reading for part in ("--read", pair)]
+    ran = CliRunner().invoke(app, ["import", str(path), "--out", str(tmp_path / "out.csv"), *options])
+    assert ran.exit_code == 0, ran.output
+    assert (tmp_path / "out.csv").read_text().startswith("system,item,score\nA,MMLU,90.5\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import struct
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,16 @@ def test_whole_items_survive_the_tables(tmp_path: Path) -> None:
     schema = parquet.read_schema(tmp_path / "tables" / "response.parquet")
     assert str(schema.field("scores").type.field("value").type) == "list<element: double>"
     assert [f.name for f in schema] == ["response_id", "model", "item_adaptation", "response_content", "scores"]
+
+
+def test_a_changed_byte_of_our_tables_is_no_other_score(tmp_path: Path) -> None:
+    save_items([("x", VALID)], tmp_path)
+    path = tmp_path / "response.parquet"
+    raw = bytearray(path.read_bytes())
+    raw[raw.index(struct.pack("<d", 0.5)) + 6] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(DataError, match=r"response\.parquet cannot be read as Parquet"):
+        read_log(path)
 
 
 def test_what_the_tables_cannot_hold_is_told() -> None:

@@ -18,7 +18,7 @@ from psychoeval.responses.columns import PERSON_NAMES, Table, find, recognized
 from psychoeval.responses.readers.log import LogBuilder, Record
 from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.shape import Shape
-from psychoeval.responses.readers.sources import Source
+from psychoeval.responses.readers.sources import NoSamplesError, Source
 from psychoeval.responses.readers.yaml_table import looks_like_yaml, yaml_table
 from psychoeval.responses.tables import open_table
 from psychoeval.responses.wide import person_column
@@ -33,8 +33,8 @@ _BLANKS: Final = (*MISSING_TEXTS, "-", "--", "–", "—", "N/A", "n/a", "None",
 
 
 def is_yaml(source: Source, shape: Shape) -> bool:
-    """Whether a file is a YAML list of objects."""
-    return shape.kind == "text" and looks_like_yaml(source.head)
+    """Whether a file is a YAML list of objects; by its ending too, as Markdown may start alike."""
+    return shape.kind == "text" and source.name.endswith((".yml", ".yaml")) and looks_like_yaml(source.head)
 
 
 def read_leaderboard(source: Source, log: LogBuilder, options: ReadOptions) -> None:
@@ -42,9 +42,10 @@ def read_leaderboard(source: Source, log: LogBuilder, options: ReadOptions) -> N
 
     Raises
     ------
+    NoSamplesError
+        If neither `options.columns` nor `options.leave_out` says which columns are benchmarks.
     DataError
-        If neither `options.columns` nor `options.leave_out` says which columns are benchmarks, or a cell of one is no
-        number; with the line.
+        If a cell of a benchmark is no number; with the line.
     """
     table = yaml_table(source) if looks_like_yaml(source.head) else open_table(source.path)
     person, numbering = _person(table, options.person_column)
@@ -97,12 +98,15 @@ def _benchmarks(table: Table, options: ReadOptions, others: set[int]) -> list[in
 
     Raises
     ------
+    NoSamplesError
+        If the user does not say.
     DataError
-        If the user does not say, or names a column that is not there.
+        If a column that is named is not there.
     """
     numeric = [j for j in range(len(table.names)) if j not in others and _has_number(table.peek(j))]
     if not (options.columns or options.leave_out):
-        raise DataError(
+        # In a folder it may be no leaderboard, and is passed over.
+        raise NoSamplesError(
             f"{table.place}: which of its {len(numeric)} columns of numbers are benchmarks? "
             f"{some([table.names[j] for j in numeric], 12)}.",
             "Name them: columns=, also with * (columns=* takes all); or those that are not: leave_out=.",

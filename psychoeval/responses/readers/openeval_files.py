@@ -144,7 +144,7 @@ def _parquet(name: str, rows: list[Row]) -> bytes:
             f"The table {name} cannot be written: {str(error)[:200]}.", "psychoeval openeval validate names the field."
         ) from None
     out = io.BytesIO()
-    parquet.write_table(table.replace_schema_metadata({MARK: b"1"}), out)
+    parquet.write_table(table.replace_schema_metadata({MARK: b"1"}), out, write_page_checksum=True)
     return out.getvalue()
 
 
