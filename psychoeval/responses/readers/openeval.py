@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from psychoeval.errors import PsychoevalError
 from psychoeval.responses.readers.log import ANY_METRIC, LogBuilder, Record
 from psychoeval.responses.readers.openeval_ids import benchmark_slug, split_response_id
 from psychoeval.responses.readers.openeval_kept import restore_response, restore_score
 from psychoeval.responses.readers.openeval_parquet import as_float, column_paths, is_marked, read_rows, structs
 from psychoeval.responses.readers.options import ReadOptions
-from psychoeval.responses.readers.shape import Shape
+from psychoeval.responses.readers.shape import Shape, shape_of
 from psychoeval.responses.readers.sources import NoSamplesError, Source, need, read_json, read_json_lines
 
 _TABLES: Final = ("bench", "item", "response")
@@ -38,8 +39,6 @@ def is_table(source: Source, shape: Shape) -> bool:
     """Whether a Parquet file is the table of responses or that of items."""
     if shape.kind != "parquet":
         return False
-    from psychoeval.errors import PsychoevalError
-
     try:
         paths = column_paths(source.path)
     except PsychoevalError:  # damaged, or no pyarrow: said where the file is read
@@ -75,8 +74,7 @@ def entries(source: Source) -> Iterator[tuple[int, int, str, dict[str, Any]]]:
 
     Of three tables in one object, benchmarks come first, then items, then responses.
     """
-    start = source.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if start == b"{" and _is_lines(source):
+    if shape_of(source).kind == "lines":
         for number, (line, entry) in enumerate(read_json_lines(source)):
             place = f"{source.place}, line {line}"
             yield number, line, place, need(entry, dict, place, "the line")
@@ -196,9 +194,3 @@ def _content(entry: Mapping[str, Any]) -> str:
     content = entry.get("item_content")
     asked = content.get("input") if isinstance(content, dict) else None
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest() if asked else ""
-
-
-def _is_lines(source: Source) -> bool:
-    from psychoeval.responses.readers.shape import shape_of
-
-    return shape_of(source).kind == "lines"
