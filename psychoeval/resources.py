@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -39,3 +40,23 @@ def user_cache(engine: str) -> Path:
     """Return where an engine's compiled programs are kept: XDG_CACHE_HOME or ~/.cache, then psychoeval/<engine>."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser().absolute() / "psychoeval" / engine
+
+
+def own_cache(engine: str) -> Path:
+    """Return `user_cache(engine)`, made where it is missing. Only the user may write there: what lies in it is run.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made, is somebody else's, or others may write there; `strerror` says which.
+    """
+    folder = user_cache(engine)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.stat()
+    if hasattr(os, "getuid") and found.st_uid != os.getuid():
+        raise PermissionError(errno.EPERM, "it belongs to another user, and what lies in it would be run", str(folder))
+    if os.name == "posix" and found.st_mode & 0o022:
+        raise PermissionError(
+            errno.EPERM, "others may write there, and what lies in it would be run (chmod go-w it)", str(folder)
+        )
+    return folder

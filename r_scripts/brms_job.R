@@ -41,7 +41,7 @@ run_brms_job <- function(job) {
     .formula(job), .data(job), family = .family(job), prior = .priors(job$priors), empty = TRUE
   )
   code <- enc2utf8(as.character(brms::stancode(x)))
-  built <- .build(code, job$cache, at)
+  built <- .build(code, job, at)
   at("sampling")
   run <- .sample(x, code, built$model, job)
   if (!length(run$fits)) return(list(failed = run$failed, stan_code = code))
@@ -102,9 +102,9 @@ run_brms_job <- function(job) {
 }
 
 # Building takes 40 s and more. What was built is kept under a name made of all that it depends on.
-.build <- function(code, cache, at) {
+.build <- function(code, job, at) {
   began <- proc.time()[["elapsed"]]
-  file <- if (!is.null(cache)) file.path(cache, paste0("brms-", .key(code), ".rds"))
+  file <- if (!is.null(job$cache)) file.path(job$cache, paste0("brms-", .key(code), ".rds"))
   if (!is.null(file) && file.exists(file)) {
     model <- tryCatch(readRDS(file), error = function(e) NULL)
     if (methods::is(model, "stanmodel") && identical(as.character(model@model_code), code)) {
@@ -114,7 +114,7 @@ run_brms_job <- function(job) {
   at("building the Stan program")
   model <- rstan::stan_model(model_code = code, model_name = "psychoeval", save_dso = TRUE)
   seconds <- proc.time()[["elapsed"]] - began
-  problem <- if (is.null(file)) "no folder for it could be made" else .keep(model, file)
+  problem <- if (is.null(file)) job$cache_problem else .keep(model, file)
   list(model = model, seconds = seconds, from_cache = FALSE, problem = problem)
 }
 
@@ -185,9 +185,18 @@ run_brms_job <- function(job) {
     parallel::mclapply(seq_len(job$chains), chain, mc.cores = job$cores, mc.preschedule = FALSE)
   )
   ran <- vapply(runs, methods::is, TRUE, "stanfit")
-  failed <- vapply(runs[!ran], function(r) if (length(r)) paste(as.character(r), collapse = " ") else "it died", "")
+  died <- if (.has_room()) "it died" else paste("it died: No space left on device", tempdir())
+  failed <- vapply(runs[!ran], function(r) if (length(r)) paste(as.character(r), collapse = " ") else died, "")
   names(failed) <- which(!ran)
   list(fits = runs[ran], chains = which(ran), failed = as.list(enc2utf8(failed)))
+}
+
+# A chain that cannot write dies without a word. R does not always say that a disk is full: the size tells.
+.has_room <- function() {
+  file <- tempfile()
+  on.exit(unlink(file))
+  suppressWarnings(try(writeBin(raw(1e6), file), silent = TRUE))
+  isTRUE(file.size(file) == 1e6)
 }
 
 # Of each part of the formula: its common value, the SD over items or persons, and the deviation or value of each.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,9 @@ from psychoeval.resources import resource
 
 #: What R itself says at the end of a failure: enough for a traceback.
 TAIL_CHARACTERS: Final = 2000
+#: What R says where it cannot write.
+_NO_ROOM: Final = re.compile(r"No space left on device|error writing to connection")
+_MAKE_ROOM: Final = "Make room in the folder for temporary files, or set TMPDIR to another before Python starts."
 #: Between two looks at what R has printed.
 LISTEN_SECONDS: Final = 0.2
 
@@ -101,6 +105,8 @@ def _wait(process: subprocess.Popen[bytes], console: Path, timeout: float | None
 
 
 def _failure(status: int, console: str) -> tuple[str, str]:
+    if _NO_ROOM.search(console):
+        return f"R found no room for its answer. Its last words:\n{console[-200:]}", _MAKE_ROOM
     said = f" R's last words:\n{console}" if console else " R said nothing."
     if status >= 0:
         return f"R ended with exit status {status} and without an answer.{said}", "Check with: psychoeval doctor"
@@ -130,7 +136,11 @@ def _for_rdata(value: Any) -> Any:
 def _read(path: Path) -> Reply:
     import rdata
 
-    return {str(key): _plain(value) for key, value in rdata.read_rds(path).items()}
+    try:
+        whole = rdata.read_rds(path)
+    except Exception as error:  # rdata has no error of its own, and R does not always notice that a disk is full
+        raise EngineFailedError(f"R's answer is cut short or damaged ({error}).", _MAKE_ROOM) from error
+    return {str(key): _plain(value) for key, value in whole.items()}
 
 
 def _plain(value: Any) -> Any:

@@ -285,6 +285,11 @@ def test_draws_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch, trut
             EngineFailedError,
             "found no point to start from",
         ),
+        (
+            {"failed": {"1": ["x"], "2": ["it died: No space left on device /t"]}},
+            EngineFailedError,
+            "no room .* sampling",
+        ),
         ({"failed": {"1": ["it died"]}}, EngineFailedError, "All 1 chains of brms failed: it died."),
     ],
 )
@@ -365,15 +370,26 @@ def test_settings_are_frozen() -> None:
         Brms().chains = 3  # type: ignore[misc]
 
 
-def test_built_programs_lie_where_only_the_user_writes(cache: Path) -> None:
-    folder = cache_folder()
+def test_built_programs_lie_where_only_the_user_writes(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, problem = cache_folder()
     assert folder == cache / "psychoeval" / "brms"
+    assert problem == ""
     assert folder.stat().st_mode & 0o777 == 0o700
     folder.chmod(0o777)
-    assert cache_folder() is None
+    assert cache_folder() == (
+        None,
+        f"{folder}: others may write there, and what lies in it would be run (chmod go-w it)",
+    )
+    bridge = FakeBridge(EngineFailedError("stopped"))
+    monkeypatch.setattr(module, "RscriptBridge", bridge)
+    monkeypatch.setattr(module, "require", lambda engine: None)
+    with pytest.raises(EngineFailedError):
+        Brms().fit(responses(), MODEL)
+    assert bridge.jobs[0]["cache"] is None  # R says so after it has built the program anew
+    assert "others may write there" in bridge.jobs[0]["cache_problem"]
 
 
 def test_a_cache_that_cannot_be_made_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert cache_folder() is None
+    assert cache_folder() == (None, f"{tmp_path}/file/psychoeval/brms: Not a directory")

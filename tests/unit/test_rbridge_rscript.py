@@ -166,6 +166,22 @@ def test_no_room_for_the_job_names_the_folder(monkeypatch: pytest.MonkeyPatch, t
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("echo 'Error in saveRDS(reply) :'; echo '  error writing to connection'; exit 1", "no room for its answer"),
+        (': > "${9}"', "cut short or damaged"),  # R does not always notice
+    ],
+)
+def test_no_room_for_the_answer_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, temporary: Path, body: str, said: str
+) -> None:
+    pretend(monkeypatch, tmp_path, body)
+    with pytest.raises(EngineFailedError, match=said) as caught:
+        call()
+    assert "TMPDIR" in caught.value.remedy
+
+
 def test_a_temporary_folder_that_is_gone_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, temporary: Path
 ) -> None:

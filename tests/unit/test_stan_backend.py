@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from psychoeval.availability import EngineState
 from psychoeval.errors import EngineFailedError, EngineUnavailableError, SettingsError
 from psychoeval.estimators.stan import backend, source, words
 from psychoeval.estimators.stan.backend import choose_backend
-from psychoeval.estimators.stan.compiled import cache_folder, executable, keep, make_cache, workshop
+from psychoeval.estimators.stan.compiled import cache_folder, check_cache, executable, keep, workshop
 from tests.stan_programs import job
 
 
@@ -112,13 +113,30 @@ def test_the_cache_is_in_the_users_home(tmp_path: Path, monkeypatch: pytest.Monk
 def test_whoever_compiles_second_finds_the_first_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "p.stan").touch()
-    make_cache()
+    check_cache()
     target = executable("p", "model {}", "/opt/cmdstan", "2.36.0")
     for text in ("first", "second"):
         (tmp_path / "built").write_text(text)
         keep(tmp_path / "built", tmp_path / "p.stan", target)
     assert target.read_text() == "first"
     assert [path.name for path in cache_folder().iterdir()] == [target.parent.name]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
+def test_a_cache_into_which_others_may_write_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a cache"))
+    check_cache()
+    assert cache_folder().stat().st_mode & 0o777 == 0o700
+    for mode in (0o777, 0o770):
+        cache_folder().chmod(mode)
+        with pytest.raises(EngineFailedError, match="others may write there, and what lies in it would be run"):
+            check_cache()
+    cache_folder().chmod(0o755)
+    check_cache()
+    monkeypatch.setattr("os.getuid", lambda: cache_folder().stat().st_uid + 1)
+    with pytest.raises(EngineFailedError, match="belongs to another user") as caught:
+        check_cache()
+    assert "XDG_CACHE_HOME" in caught.value.remedy
 
 
 def test_programs_are_compiled_where_no_path_has_a_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,6 +231,7 @@ def test_the_reason_is_found_in_what_cmdstan_prints() -> None:
         ("Initialization between (-2, 2) failed after 100 attempts.", "start"),
         ("Unrecoverable error evaluating the log probability at the initial value.", "start"),
         ("Exception: something else", "sampling"),
+        ("terminate called: write failed: No space left on device", "writing"),
     ],
 )
 def test_the_stage_is_told_from_what_cmdstan_says(why: str, stage: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+import resource
 import signal
 import sys
 import threading
@@ -220,6 +221,34 @@ def test_a_cache_that_cannot_be_written_is_said(cmdstan: Path, tmp_path: Path, m
         choose_backend("cmdstan").sample(job(tmp_path))
     assert "XDG_CACHE_HOME" in caught.value.remedy
     assert not (cmdstan / "log").exists()  # found before minutes went into compiling
+
+
+def test_a_program_that_another_may_have_put_there_is_not_run(cmdstan: Path, tmp_path: Path) -> None:
+    backend = choose_backend("cmdstan")
+    backend.sample(job(tmp_path, chains=1))
+    cache_folder().chmod(0o777)
+    with pytest.raises(EngineFailedError, match="others may write there"):
+        backend.sample(job(tmp_path, chains=1))
+    folder = next(cache_folder().iterdir())
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("what", ["the compiled program", "the draws"])
+def test_a_full_disk_is_said(cmdstan: Path, tmp_path: Path, what: str) -> None:
+    wanted, backend = job(tmp_path, chains=1, samples=3000), choose_backend("cmdstan")
+    if what == "the draws":
+        backend.sample(dataclasses.replace(wanted, samples=10))  # compiled
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200 if what == "the compiled program" else 60_000, before[1]))
+    try:
+        with pytest.raises(EngineFailedError) as caught:
+            backend.sample(wanted)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    if what == "the draws":
+        assert caught.value.problem.startswith("The draws of normal were lost: ")
+    assert "File too large" in caught.value.problem
+    assert "Make room there, or set TMPDIR" in caught.value.remedy
 
 
 def test_an_output_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:

@@ -277,7 +277,7 @@ def test_much_memory_is_said_before_it_is_taken(tmp_path: Path, monkeypatch: pyt
 
 def test_no_room_for_the_draws_is_said_before_they_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(size.shutil, "disk_usage", lambda folder: SimpleNamespace(free=100))
-    with pytest.raises(EngineFailedError, match=r"has room for 0\.0 GB"):
+    with pytest.raises(EngineFailedError, match=r"has room for 0\.0001 MB"):
         sample(endless(tmp_path))
 
 

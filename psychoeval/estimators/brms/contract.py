@@ -15,6 +15,7 @@ from psychoeval.rbridge.protocol import Reply
 
 #: Of what R or Stan said; more is a page of C++.
 _SAID: Final = 300
+_NO_SPACE: Final = "No space left on device"
 _NO_START: Final = (
     "Tighter priors (priors='weak') or another seed may help; describe() shows the R script of this fit, to try it "
     "in R."
@@ -35,8 +36,13 @@ class JobSettings:
     options: Mapping[str, Any]
 
 
-def make_job(design: Design, program: Program, settings: JobSettings, cache: Path | None) -> dict[str, Any]:
-    """Return the job for ``run_brms_job``: numbers and brms's words only; names of items and persons stay here."""
+def make_job(
+    design: Design, program: Program, settings: JobSettings, cache: Path | None, cache_problem: str = ""
+) -> dict[str, Any]:
+    """Return the job for ``run_brms_job``: numbers and brms's words only; names of items and persons stay here.
+
+    `cache` is the folder of built programs, and `cache_problem` why there is none.
+    """
     densities = program.densities
     return {
         "y": design.successes,
@@ -70,6 +76,7 @@ def make_job(design: Design, program: Program, settings: JobSettings, cache: Pat
         "init_r": settings.options.get("init_r", 2.0),
         "control": settings.options.get("control") or None,
         "cache": None if cache is None else str(cache),
+        "cache_problem": cache_problem,
     }
 
 
@@ -89,12 +96,21 @@ def check_reply(reply: Reply) -> None:
     if "draws" not in reply:
         failed = {int(k): _text(said) for k, said in (reply.get("failed") or {}).items()}
         said = next(iter(failed.values()), "it said nothing")
+        if any(_NO_SPACE in text for text in failed.values()):
+            raise _no_room("sampling")
         if "Initialization" in said or "initial value" in said:
             raise EngineFailedError(
                 f"Stan found no point to start from: in all {len(failed)} chains every random start was rejected.",
                 _NO_START,
             )
         raise EngineFailedError(f"All {len(failed)} chains of brms failed: {_sentence(said)}", _NO_START)
+
+
+def _no_room(stage: str) -> EngineFailedError:
+    return EngineFailedError(
+        f"R found no room on the disk while {stage}.",
+        "Make room in the folder for temporary files, or set TMPDIR to another before Python starts.",
+    )
 
 
 def _stopped(stage: str, error: str, messages: list[str]) -> PsychoevalError:
@@ -104,11 +120,8 @@ def _stopped(stage: str, error: str, messages: list[str]) -> PsychoevalError:
             "rstan finds no Boost, the C++ headers with which it builds programs.",
             'Install them: `apt-get install r-cran-bh libboost-dev`, or in R install.packages("BH").',
         )
-    if "No space left on device" in text:
-        return EngineFailedError(
-            f"R found no room on the disk while {stage}.",
-            "Make room in the folder for temporary files, or set TMPDIR to another before Python starts.",
-        )
+    if _NO_SPACE in text:
+        return _no_room(stage)
     if stage.startswith("building"):
         if re.search(r"make: not found|g\+\+: (?:command )?not found|C\+\+ compiler|C\+\+14 standard", text):
             return EngineUnavailableError(

@@ -96,7 +96,7 @@ class Brms:
         program = make_program(checked, priors, trials=not responses.is_binary)
         settings = self._settings(seed_or_drawn(self.seed))
         require("brms")
-        reply = self._call(make_job(design, program, settings, cache_folder()))
+        reply = self._call(make_job(design, program, settings, *cache_folder()))
         check_reply(reply)
         if reply.get("warnings"):
             warnings.warn(f"brms warned: {' '.join(reply['warnings'])}", EngineWarning, stacklevel=2)

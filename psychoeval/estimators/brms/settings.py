@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from psychoeval.errors import SettingsError
 from psychoeval.estimators.settings import check_between, check_mapping
-from psychoeval.resources import user_cache
+from psychoeval.resources import own_cache, user_cache
 
 #: Of rstan::sampling, what changes how it computes and has no setting of its own.
 ENGINE_ARGUMENTS: Final = ("init", "init_r", "control")
@@ -37,16 +36,12 @@ def check_engine_options(options: Mapping[str, Any]) -> None:
             raise SettingsError(f"control was given {key!r}.", f"Give the setting {key} instead.")
 
 
-def cache_folder() -> Path | None:
-    """Return the folder of built programs, made where it is missing; None where it cannot be.
+def cache_folder() -> tuple[Path | None, str]:
+    """Return the folder of built programs and nothing, or None and why there is none; see `resources.own_cache`.
 
-    ``$XDG_CACHE_HOME/psychoeval/brms``, by default under ``~/.cache``. Only the user may write there: what lies in it
-    is run.
+    ``$XDG_CACHE_HOME/psychoeval/brms``, by default under ``~/.cache``.
     """
-    folder = user_cache("brms")
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        private = folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & 0o022
-    except OSError:
-        return None
-    return folder if private else None
+        return own_cache("brms"), ""
+    except OSError as error:
+        return None, f"{user_cache('brms')}: {error.strerror or error}"

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from psychoeval.availability import EngineState, require
+from psychoeval.children import writing
 from psychoeval.errors import EngineFailedError, StoredFileError
 from psychoeval.estimators.stan.backend import Sampled, SamplingJob
 from psychoeval.estimators.stan.chains import (
@@ -22,7 +23,15 @@ from psychoeval.estimators.stan.chains import (
     work_folder,
     write_job,
 )
-from psychoeval.estimators.stan.compiled import CPP_OPTIONS, STANC_OPTIONS, executable, keep, make_cache, workshop
+from psychoeval.estimators.stan.compiled import (
+    CPP_OPTIONS,
+    STANC_OPTIONS,
+    check_cache,
+    check_cache_room,
+    executable,
+    keep,
+    workshop,
+)
 from psychoeval.estimators.stan.refusals import refusal
 from psychoeval.estimators.stan.source import program_name, program_source
 
@@ -70,13 +79,15 @@ def compiled(job: SamplingJob, state: EngineState, deadline: Deadline) -> Path:
     name, source = program_name(job.program), program_source(job.program)
     cmdstan, version = state.paths["cmdstan"], state.versions["cmdstan"]
     target = executable(name, source, cmdstan, version)
+    check_cache()
     if target.is_file():
         return target
-    make_cache()
+    check_cache_room()
     with workshop() as folder:
         stan_file = folder / f"{name}.stan"
-        stan_file.write_text(source, encoding="utf-8")
-        (folder / "compilation").mkdir()
+        with writing(folder, "CmdStan"):
+            stan_file.write_text(source, encoding="utf-8")
+            (folder / "compilation").mkdir()
         options = {"stanc_options": dict(STANC_OPTIONS), "cpp_options": dict(CPP_OPTIONS)}
         write_job(job, folder, stan_file=str(stan_file), **options)
         ended = run_children(

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from psychoeval.children import writing
 from psychoeval.errors import EngineFailedError
-from psychoeval.resources import user_cache
+from psychoeval.resources import own_cache, user_cache
 
 #: For stanc and for the C++ compiler.
 STANC_OPTIONS: Final[Mapping[str, Any]] = {"O1": True}
@@ -53,22 +54,34 @@ def workshop() -> Iterator[Path]:
             f"CmdStan's make cannot work in {candidates[0]}, because of the space or ~ in its path.",
             "Set TMPDIR to a folder without them.",
         )
-    with tempfile.TemporaryDirectory(prefix="psychoeval-", dir=taken[0], ignore_cleanup_errors=True) as name:
+    with writing(taken[0], "CmdStan"):
+        made = tempfile.TemporaryDirectory(prefix="psychoeval-", dir=taken[0], ignore_cleanup_errors=True)
+    with made as name:
         yield Path(name)
 
 
-def make_cache() -> None:
-    """Make the cache, and find out that it can be written.
+def check_cache() -> None:
+    """Make the cache, and find out that nobody but the user puts programs there, which would be run.
+
+    Raises
+    ------
+    EngineFailedError
+        If it cannot be made, or others may write there.
+    """
+    with _writing_cache():
+        own_cache("stan")
+
+
+def check_cache_room() -> None:
+    """Find out that the cache can be written, before minutes go into compiling.
 
     Raises
     ------
     EngineFailedError
         If it cannot.
     """
-    with _writing_cache():
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache_folder()):
-            pass
+    with _writing_cache(), tempfile.TemporaryDirectory(dir=cache_folder()):
+        pass
 
 
 def keep(built: Path, source: Path, target: Path) -> None:
@@ -81,7 +94,7 @@ def keep(built: Path, source: Path, target: Path) -> None:
     """
     with _writing_cache(), tempfile.TemporaryDirectory(dir=cache_folder()) as name:
         half = Path(name, "half")
-        half.mkdir()
+        half.mkdir(mode=0o700)
         shutil.copy(built, half / target.name)
         shutil.copy(source, half / f"{target.stem}.stan")
         with contextlib.suppress(FileExistsError):  # another process was first
@@ -94,8 +107,8 @@ def _writing_cache() -> Iterator[None]:
         yield
     except OSError as error:
         raise EngineFailedError(
-            f"The compiled Stan program cannot be kept in {cache_folder()}: {error.strerror or error}.",
-            "Make room there or make it writable, or set XDG_CACHE_HOME to another folder.",
+            f"Compiled Stan programs cannot be kept in {cache_folder()}: {error.strerror or error}.",
+            "Make room there or make it yours to write, or set XDG_CACHE_HOME to another folder.",
         ) from error
 
 

@@ -24,6 +24,17 @@ def draws_bytes(chains: int, samples: int, numbers: int) -> int:
     return chains * samples * numbers * 8
 
 
+def in_words(size: int) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> in_words(8_321_600_000), in_words(65_536)
+    ('8.3 GB', '0.066 MB')
+    """
+    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.2g} MB"
+
+
 def check_size(chains: int, samples: int, numbers: int, folder: Path) -> None:
     """Say how much memory the draws will take where it is much, before they are drawn.
 
@@ -36,13 +47,13 @@ def check_size(chains: int, samples: int, numbers: int, folder: Path) -> None:
     formula = f"{chains} chains x {samples} draws x {numbers} numbers x 8 bytes"
     if size > free:
         raise EngineFailedError(
-            f"The draws take {size / 1e9:.1f} GB ({formula}), and {folder.parent} has room for {free / 1e9:.1f} GB.",
+            f"The draws take {in_words(size)} ({formula}), and {folder.parent} has room for {in_words(free)}.",
             "Make room there, set TMPDIR to another folder, or ask for fewer draws or quantities.",
         )
     if size > LARGE_BYTES:
         warnings.warn(
             EngineWarning(
-                f"The draws will take {size / 1e9:.1f} GB of memory: {formula}. If that is too much, ask for fewer "
+                f"The draws will take {in_words(size)} of memory: {formula}. If that is too much, ask for fewer "
                 "draws, or leave out what is computed for every person or cell."
             ),
             stacklevel=2,

@@ -19,8 +19,10 @@ _PREFIX: Final = re.compile(
 _REASON: Final = re.compile(
     r"^(?:Exception|Error|Rejecting|Initialization|Unrecoverable|Log probability evaluates|Gradient evaluated|"
     r"Syntax error|Semantic error|Ill-formed|mismatch|variable does not|int variable|.* is not a valid value|"
-    r"terminate called|Fatal|.*[Nn]o space left|.*\berror:)"
+    r"terminate called|Fatal|.*[Nn]o space left|.*File too large|.*Disk quota exceeded|.*\berror:)"
 )
+#: What the system says where it has no room to write.
+_NO_ROOM: Final = re.compile(r"[Nn]o space left|File too large|Disk quota exceeded")
 
 
 def progress_event(text: str) -> str:
@@ -76,13 +78,15 @@ def reason(console: str) -> str:
 
 
 def stage_of(why: str) -> str:
-    """Return the stage at which CmdStan failed, told from what it said: data, start or sampling.
+    """Return the stage at which CmdStan failed, told from what it said: writing, data, start or sampling.
 
     Examples
     --------
     >>> stage_of("Initialization between (-2, 2) failed after 100 attempts.")
     'start'
     """
+    if _NO_ROOM.search(why):
+        return "writing"
     if "processing stage=data" in why or "_model_namespace::" in why:
         return "data"
     return "start" if "nitialization" in why or "initial value" in why else "sampling"
