@@ -163,7 +163,7 @@ run_brms_job <- function(job) {
         rstan::sampling(
           model, data, pars = standardized, include = FALSE, chains = 1, chain_id = k, iter = job$warmup + job$samples,
           warmup = job$warmup, seed = job$seed, init = job$init, init_r = job$init_r, control = control, cores = 1,
-          refresh = max(1, (job$warmup + job$samples) %/% 10), save_warmup = FALSE
+          refresh = max(1, (job$warmup + job$samples) %/% 20), save_warmup = FALSE
         ),
         error = function(e) conditionMessage(e)
       ),

@@ -121,6 +121,12 @@ class _Running:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._started: dict[str, float] = {}
+        self._chains: dict[str, str] = {}
+
+    def show_chains(self, name: str, text: str) -> None:
+        """Show how far the chains of an estimator are; "" when they have ended."""
+        with self._lock:
+            self._chains[name] = text
 
     def update(self, label: str, event: str) -> None:
         with self._lock:
@@ -132,7 +138,8 @@ class _Running:
     def __rich__(self) -> str:
         with self._lock:
             running = [f"{escape(label)} ({time.monotonic() - start:.0f} s)" for label, start in self._started.items()]
-        return "fitting " + ", ".join(running) if running else "working"
+            chains = "".join(f"; {escape(f'{name}: {text}')}" for name, text in self._chains.items() if text)
+        return "fitting " + ", ".join(running) + chains if running else "working"
 
 
 @contextmanager
@@ -152,5 +159,10 @@ def fit_progress() -> Iterator[Progress | None]:
     from rich.live import Live
     from rich.spinner import Spinner
 
-    with Live(Spinner("dots", running), console=console, transient=True, refresh_per_second=4):
+    from psychoeval.estimators.progress import shown_by
+
+    with (
+        shown_by(running.show_chains),
+        Live(Spinner("dots", running), console=console, transient=True, refresh_per_second=4),
+    ):
         yield report

@@ -123,7 +123,8 @@ def check_sampling(estimator: Any) -> None:
     check_seed(estimator.seed)
     check_between(0.0, 1.0, adapt_delta=estimator.adapt_delta)
     check_timeout(estimator.timeout)
-    check_flag(progress=estimator.progress)
+    if estimator.progress is not None:
+        check_flag(progress=estimator.progress)
 
 
 def seed_or_drawn(seed: int | None) -> int:

@@ -16,6 +16,7 @@ from psychoeval.estimators.brms.result import make_result
 from psychoeval.estimators.brms.script import call_text, r_script
 from psychoeval.estimators.brms.settings import cache_folder, check_engine_options
 from psychoeval.estimators.brms.syntax import check_model, make_program
+from psychoeval.estimators.progress import ChainLine
 from psychoeval.estimators.settings import check_flag, check_sampling, seed_or_drawn, usable_cores
 from psychoeval.irt.models import ItemModel
 from psychoeval.rbridge.bridge_rscript import RscriptBridge
@@ -50,8 +51,9 @@ class Brms:
         Seconds for the whole job, R's start and the building of the program (about 40) included.
     n_jobs : int, optional
         Chains at a time; by default one a core.
-    progress : bool
-        Whether to say on stderr how far each chain is.
+    progress : bool, optional
+        How far each chain is, on stderr: by default one line that is rewritten, on a terminal only; True prints a line
+        for each change, False nothing.
     engine_options : mapping
         rstan's own ``init`` (``"random"`` or ``"0"``), ``init_r`` and ``control``.
 
@@ -81,7 +83,7 @@ class Brms:
     replicated_scores: bool = False
     timeout: float | None = None
     n_jobs: int | None = None
-    progress: bool = False
+    progress: bool | None = None
     engine_options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -133,12 +135,15 @@ class Brms:
         )
 
     def _call(self, job: Mapping[str, Any]) -> Reply:
-        progress = Progress(self.name, show=self.progress)
-        bridge = RscriptBridge(listen=progress)
-        try:
-            return bridge.call(resource("r_scripts", "brms_job.R"), "run_brms_job", job, timeout=self.timeout)
-        except FitTimeoutError as error:
-            raise FitTimeoutError(
-                f"brms did not finish within {self.timeout:g} s and was stopped while {progress.text}.",
-                "Allow more time (timeout=), fewer iterations (warmup=, samples=), or fewer items and persons.",
-            ) from error
+        with ChainLine(self.name, self.chains, wanted=self.progress is None) as line:
+            progress = Progress(self.name, show=bool(self.progress), line=line)
+            bridge = RscriptBridge(listen=progress)
+            try:
+                return bridge.call(resource("r_scripts", "brms_job.R"), "run_brms_job", job, timeout=self.timeout)
+            except FitTimeoutError as error:
+                raise FitTimeoutError(
+                    f"brms did not finish within {self.timeout:g} s and was stopped while {progress.text}.",
+                    "Allow more time (timeout=), fewer iterations (warmup=, samples=), or fewer items and persons.",
+                ) from error
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(f"brms was stopped while {progress.text}; no draws are kept.") from None

@@ -6,15 +6,17 @@ import re
 import sys
 from typing import Final
 
+from psychoeval.estimators.progress import ChainLine
+
 _ITERATION: Final = re.compile(r"Chain (\d+): Iteration: +(\d+) / (\d+)")
 _STAGE: Final = "psychoeval: "
 
 
 class Progress:
-    """Listens to R; `text` says how far it is, and each change goes to stderr if wanted."""
+    """Listens to R; `text` says how far it is, and each change goes to stderr if wanted, and to a line."""
 
-    def __init__(self, name: str, *, show: bool) -> None:
-        self._name, self._show = name, show
+    def __init__(self, name: str, *, show: bool, line: ChainLine | None = None) -> None:
+        self._name, self._show, self._line = name, show, line
         self._stage = "starting R"
         self._chains: dict[int, str] = {}
 
@@ -29,7 +31,12 @@ class Progress:
         before = self.text
         if line.startswith(_STAGE):
             self._stage = line.removeprefix(_STAGE).strip()
+            if self._line is not None:
+                self._line.stage(self._stage)
         elif found := _ITERATION.search(line):
-            self._chains[int(found[1])] = f"{found[2]} of {found[3]}"
+            chain, done, total = (int(number) for number in found.groups())
+            self._chains[chain] = f"{done} of {total}"
+            if self._line is not None:
+                self._line.iteration(chain, done, total)
         if self._show and self.text != before:
             print(f"{self._name}: {self.text}", file=sys.stderr, flush=True)

@@ -131,8 +131,8 @@ def run_children(
     """
     waiting, ended = dict(folders), dict[str, Ended]()
     report = progress or (lambda label, event: None)
-    with contextlib.ExitStack() as all_of_them:
-        children: dict[str, _Child] = {}
+    children: dict[str, _Child] = {}
+    with _interrupted_by_name(children, ended), contextlib.ExitStack() as all_of_them:
         while waiting or children:
             while waiting and len(children) < n_jobs:
                 label = next(iter(waiting))
@@ -153,9 +153,23 @@ def run_children(
                     if ended[label].stage in FOR_ALL:
                         return ended
             if children:
-                deadline.check(lambda: ", ".join(f"{name}: {c.event or 'starting'}" for name, c in children.items()))
+                deadline.check(lambda: _how_far(children))
                 time.sleep(LOOK_SECONDS)
     return ended
+
+
+def _how_far(children: Mapping[str, _Child]) -> str:
+    return ", ".join(f"{name}: {child.event or 'starting'}" for name, child in children.items())
+
+
+@contextlib.contextmanager
+def _interrupted_by_name(children: Mapping[str, _Child], ended: Mapping[str, Ended]) -> Iterator[None]:
+    """Say on Ctrl-C what was running and what is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        lost = f"; {len(ended)} more had ended, and no draws are kept" if ended else ""
+        raise KeyboardInterrupt(f"Stan was stopped ({_how_far(children)}{lost}).") from None
 
 
 def sample_chains(

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 from psychoeval.errors import SettingsError
+from psychoeval.estimators.progress import ChainLine
 from psychoeval.estimators.settings import check_choice, check_flag, check_sampling, seed_or_drawn, usable_cores
-from psychoeval.estimators.stan.backend import BackendName, Sampled, SamplingJob, choose_backend
+from psychoeval.estimators.stan.backend import BackendName, Progress, Sampled, SamplingJob, choose_backend
 from psychoeval.estimators.stan.data import check_model, program, stan_data, taking_part
 from psychoeval.estimators.stan.posterior import read_draws
 from psychoeval.estimators.stan.source import program_source
@@ -57,8 +58,9 @@ class StanHMC:
         Chains at a time; by default one a core.
     output_dir : str or Path, optional
         Where the files of CmdStan are kept; by default they are removed.
-    progress : bool
-        Whether to say on stderr how far each chain is.
+    progress : bool, optional
+        How far each chain is, on stderr: by default one line that is rewritten, on a terminal only; True prints a line
+        for each change, False nothing.
 
     Raises
     ------
@@ -91,7 +93,7 @@ class StanHMC:
     timeout: float | None = None
     n_jobs: int | None = None
     output_dir: str | Path | None = None
-    progress: bool = False
+    progress: bool | None = None
 
     def __post_init__(self) -> None:
         check_sampling(self)
@@ -106,8 +108,9 @@ class StanHMC:
         checked = check_model(model, self.name)
         part = taking_part(responses)
         backend = choose_backend(self.backend)
-        job = self._job(part, checked, seed_or_drawn(self.seed))
-        sampled = backend.sample(job)
+        with ChainLine(self.name, self.chains, wanted=self.progress is None) as line:
+            job = self._job(part, checked, seed_or_drawn(self.seed), self._say if self.progress else _told(line))
+            sampled = backend.sample(job)
         return posterior_result(
             self.name,
             checked,
@@ -124,7 +127,7 @@ class StanHMC:
             return repr(self)
         return f"// {self!r}\n{program_source(program(check_model(model, self.name)))}"
 
-    def _job(self, part: Responses, model: ItemModel, seed: int) -> SamplingJob:
+    def _job(self, part: Responses, model: ItemModel, seed: int, progress: Progress) -> SamplingJob:
         data = stan_data(part, model, log_likelihood=self.log_likelihood, replicated_scores=self.replicated_scores)
         inits = initial_values(part, model, data, chains=self.chains, seed=seed) if self.inits == "data" else None
         return SamplingJob(
@@ -140,11 +143,24 @@ class StanHMC:
             timeout=self.timeout,
             n_jobs=self.n_jobs or usable_cores(),
             output_dir=None if self.output_dir is None else Path(self.output_dir),
-            progress=self._say if self.progress else None,
+            progress=progress,
         )
 
     def _say(self, chain: str, event: str) -> None:
         print(f"{self.name}: {chain}: {event}", file=sys.stderr, flush=True)
+
+
+def _told(line: ChainLine) -> Progress:
+    """Return what passes on to the line how far each chain is."""
+
+    def tell(label: str, event: str) -> None:
+        counts = event.rpartition(" ")[2].split("/")
+        if len(counts) == 2:
+            line.iteration(int(label.removeprefix("chain ")), int(counts[0]), int(counts[1]))
+        elif label == "compilation" and event == "start":
+            line.stage("compiling the program")
+
+    return tell
 
 
 def _provenance(backend: str, job: SamplingJob, sampled: Sampled) -> Provenance:
