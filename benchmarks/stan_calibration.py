@@ -101,7 +101,7 @@ def _faulty(name: str, line: str, instead: str) -> Calibration:
     return Calibration(ItemModel(name, population()), lines={line: instead})
 
 
-#: A wrong line in the program: reported. A Jacobian of what the responses tell well is hard to miss.
+#: A wrong line in the program: reported.
 WRONG_PROGRAM: dict[str, Calibration] = {
     "rasch, no Jacobian of sigma": _faulty(
         "Rasch", "log_q ~ log_chi_square(N);", "log_q ~ log_chi_square(N); target += log(s) - log(sigma);"
@@ -110,7 +110,11 @@ WRONG_PROGRAM: dict[str, Calibration] = {
     "two_pl, no unit of mu_b, sd_b": _faulty(
         "2PL", "log_q ~ log_chi_square(N);", "log_q ~ log_chi_square(N); target += -2 * log(s);"
     ),
-    "two_pl, no Jacobian of slopes": _faulty("2PL", "target += log_volume(slope_sd, centering_slope);", ""),
+    "two_pl, density of log a for that of a": _faulty(
+        "2PL",
+        "log_a ~ normal(slope_mean, slope_sd);",
+        "log_a ~ normal(slope_mean, slope_sd); target += sum(log_a);",
+    ),
 }
 
 
