@@ -272,7 +272,6 @@ def measure(row: str, task: Task) -> Run:
             failure=f"not finished in {task.limit:g} s",
             draws=f"{CHAINS} x {task.samples}",
             seconds=task.limit,
-            cpu=_cpu() - before,
         )
     except EngineUnavailableError as missing:
         return Run(name=row, failure=f"left out: {missing.problem}", seconds=time.perf_counter() - began)

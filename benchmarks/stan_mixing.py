@@ -42,7 +42,7 @@ HEAD = (
 
 def line(run: Run) -> str:
     if run.failure:
-        return f"{run.name:24}{run.failure}" + (f" ({run.cpu:.0f} CPU s)" if run.cpu > 0 else "")
+        return f"{run.name:24}{run.failure}"
     return (
         f"{run.name:24}{run.draws:>10}{run.build_seconds:9.1f}{run.seconds:7.1f}{run.sampling_seconds:16.1f}{run.cpu:8.0f}"
         f"{run.gradients:11.0f}{run.divergences:11d}{run.least:11.0f}{run.median:8.0f}{run.rate:8.2f}{run.cpu_rate:8.2f}{run.largest:8.3f}"
