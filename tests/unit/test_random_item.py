@@ -172,7 +172,7 @@ def test_the_evidence_is_laplaces_integral_over_abilities() -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_every_step_raises_the_evidence(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Nodes move with the items and the evidence is known to their accuracy, so many nodes from the start: 1e-6 an item.
-    monkeypatch.setattr(random_item_search, "COARSE", 13)
+    monkeypatch.setattr(random_item_search, "STAGES", ())
     monkeypatch.setattr(random_item_search, "SLACK", 1e-5)
     _, _, _, x = generator(20, 60, 5)
     found = maximize(

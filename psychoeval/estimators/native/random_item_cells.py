@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -43,100 +42,6 @@ class Cells:
         for start in range(0, j, size):
             items = slice(start, min(start + size, j))
             yield items, self.successes[:, items].astype(np.float64), self.trials[:, items].astype(np.float64)
-
-
-#: Factors of up to 2 whose product is taken before the logarithm: it stays below 2^512.
-PRODUCT: Final = 512
-
-
-class Workspace:
-    """Arrays for one block after another: to allocate one costs more than to fill it.
-
-    Parameters
-    ----------
-    size : int
-        Cells of the largest block.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._arrays: list[FloatArray] = [np.empty(0)] * 4
-        self.size = size
-
-    def array(self, number: int, shape: tuple[int, ...]) -> FloatArray:
-        """Return array 0 to 3 in this shape; what it holds is lost when it is asked for again."""
-        if not self._arrays[number].size:
-            self._arrays[number] = np.empty(self.size)
-        return self._arrays[number][: math.prod(shape)].reshape(shape)
-
-
-def node_terms(
-    t: FloatArray,
-    a: FloatArray,
-    d: FloatArray,
-    x: FloatArray,
-    n: FloatArray,
-    c: float,
-    space: Workspace,
-    *,
-    third: bool,
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]:
-    """Return items' log-likelihoods at nodes (B, Q), summed over persons, and the derivatives of their cells.
-
-    Those are by the logit, once, twice and if asked for three times, (N, B, Q) each, in arrays 0 to 2 of `space`.
-
-    Parameters
-    ----------
-    t : (N,) array
-    a, d : (B, Q) arrays
-    x, n : (N, B) arrays
-    c : float
-    space : Workspace
-    third : bool
-    """
-    if c == 0.0:
-        return _logistic_node_terms(t, a, d, x, n, space, third=third)
-    z = np.multiply.outer(t, a)
-    z += d
-    xx, nn = x[:, :, None], n[:, :, None]
-    value, r, h = cell_terms(z, xx, nn, c)
-    return value.sum(axis=0), r, h, cell_third(z, xx, nn, c) if third else None
-
-
-def _logistic_node_terms(
-    t: FloatArray, a: FloatArray, d: FloatArray, x: FloatArray, n: FloatArray, space: Workspace, *, third: bool
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]:
-    """Return the same for c = 0, by h = tanh(z / 2): P = (1 + h) / 2.
-
-    log(1 + exp z) = z / 2 + |z| / 2 + log 2 - log(1 + |h|): what is linear in z needs no cells, and logarithms of
-    cells with at most one trial are one logarithm of a product.
-    """
-    h, curvature, bent = (space.array(k, (t.size, *a.shape)) for k in range(3))
-    right = 2.0 * x - n
-    value = 0.5 * (a * (t @ right)[:, None] + d * right.sum(axis=0)[:, None])
-    value -= np.log(2.0) * n.sum(axis=0)[:, None]
-    all_single = bool((n == 1.0).all())
-    np.multiply(t[:, None, None], 0.5 * a, out=h)
-    h += 0.5 * d
-    absolute = np.abs(h, out=curvature)
-    value -= absolute.sum(axis=0) if all_single else np.einsum("ib,ibq->bq", n, absolute)
-    np.tanh(h, out=h)
-    np.abs(h, out=absolute)
-    if n.max() <= 1.0:
-        if not all_single:
-            absolute *= n[:, :, None]
-        absolute += 1.0
-        for start in range(0, t.size, PRODUCT):
-            value += np.log(np.multiply.reduce(absolute[start : start + PRODUCT], axis=0))
-    else:
-        value += np.einsum("ib,ibq->bq", n, np.log1p(absolute, out=absolute))
-    np.multiply(h, h, out=curvature)
-    curvature -= 1.0
-    curvature *= 0.25 if all_single else 0.25 * n[:, :, None]
-    if third:
-        np.multiply(curvature, h, out=bent)
-        np.negative(bent, out=bent)
-    h *= 0.5 if all_single else 0.5 * n[:, :, None]
-    return value, np.subtract(0.5 * right[:, :, None], h, out=h), curvature, bent if third else None
 
 
 def cell_terms(

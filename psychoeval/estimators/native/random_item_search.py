@@ -32,15 +32,16 @@ from psychoeval.estimators.native.random_item_steps import Evaluation, Rule, eva
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-#: Nodes a dimension until a step is shorter than `NEAR`.
-COARSE: Final = 3
-NEAR: Final = 0.02
+#: Nodes a dimension to begin with, and the change of a parameter below which more are taken.
+STAGES: Final = ((3, 0.1), (5, 1e-3))
 MAX_HALVINGS: Final = 20
+#: Of a step of the population while nodes are few: where it fails, more nodes are the remedy.
+COARSE_HALVINGS: Final = 2
 #: Of a population parameter, and of an ability in SDs, in one step.
 LARGEST_STEP: Final = 0.7
 #: Newton steps of the abilities at one population end when the next is shorter, in SDs, times the last change of the
 #: population; what remains is corrected for.
-INNER_TOLERANCE: Final = 1e-3
+INNER_TOLERANCE: Final = 3e-3
 SHORTEST: Final = 1e-10
 MAX_INNER: Final = 30
 #: Log-likelihood units that the nodes leave open when they move with the items.
@@ -199,19 +200,19 @@ def maximize(
     max_iterations : int
         Of quasi-Newton (BFGS) steps of the population, each with Newton steps of the abilities.
     """
-    coarse = Rule.of(min(COARSE, points), has_slopes=population.has_slopes)
-    fine = Rule.of(points, has_slopes=population.has_slopes)
-    rule = coarse
+    stages = [(few, near) for few, near in STAGES if few < points] + [(points, 0.0)]
+    rules = [(Rule.of(number, has_slopes=population.has_slopes), near) for number, near in stages]
+    rule, near = rules.pop(0)
     point = settle(cells, start_point(cells, population, prior, rule), rule, INNER_TOLERANCE)
     inverse = _inverse_curvature(point)
     values: list[tuple[float, float]] = []
     change, is_last_try = 1.0, False
     for iteration in range(1, max_iterations + 1):
         inner = max(SHORTEST, INNER_TOLERANCE * min(1.0, change))
-        new = _line_search(cells, point, inverse, rule, inner)
+        new = _line_search(cells, point, inverse, rule, inner, COARSE_HALVINGS if rules else MAX_HALVINGS)
         if new is None:
-            if rule is not fine:
-                rule = fine
+            if rules:
+                rule, near = rules.pop(0)
                 point = settle(cells, point, rule, inner)
                 inverse = _inverse_curvature(point)
                 continue
@@ -227,10 +228,10 @@ def maximize(
         change = float(max(np.abs(moved).max(), np.abs(new.t - point.t).max() / new.sd))
         inverse = _updated(inverse, moved, point, new)
         point = new
-        if rule is not fine and change < NEAR:
-            rule = fine
-            point = settle(cells, point, rule, INNER_TOLERANCE * change)
-        elif rule is fine and max(change, point.largest_gradient) <= tolerance:
+        if rules and change < near:
+            rule, near = rules.pop(0)
+            point = settle(cells, point, rule, INNER_TOLERANCE)
+        elif not rules and max(change, point.largest_gradient) <= tolerance:
             return Optimum(point, iteration, change, True, False, tuple(values))
     return Optimum(point, max_iterations, change, False, False, tuple(values))
 
@@ -284,11 +285,13 @@ def _updated(inverse: FloatArray, moved: FloatArray, point: Point, new: Point) -
     return np.asarray(left @ inverse @ left.T + np.outer(s, s) / sy)
 
 
-def _line_search(cells: Cells, point: Point, inverse: FloatArray, rule: Rule, inner: float) -> Point | None:
+def _line_search(
+    cells: Cells, point: Point, inverse: FloatArray, rule: Rule, inner: float, halvings: int
+) -> Point | None:
     direction = inverse @ point.gradient
     gain = float(point.gradient @ direction)
     length = min(1.0, LARGEST_STEP / max(float(np.abs(direction).max()), 1e-300))
-    for _ in range(MAX_HALVINGS):
+    for _ in range(halvings):
         step = length * direction
         t = point.t + point.step + point.spread @ (point.mixed @ step)
         moved = replace(point, population=point.population.moved(step[:SIZE]), log_sd=point.log_sd + float(step[SIZE]))

@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 from psychoeval.estimators.native.random_item_cells import (
     Cells,
     GuessingTerms,
-    Workspace,
     cell_terms,
     guessing_terms,
-    node_terms,
 )
+from psychoeval.estimators.native.random_item_nodes import AtNodes, GuessingNodes, LogisticNodes, Workspace
 from psychoeval.estimators.native.random_item_population import LOGIT_GUESSING, SIZE, Population
 
 FloatArray = NDArray[np.float64]
@@ -171,120 +170,120 @@ def evaluate(
     spread : (N, N) array, optional
         Covariance V of the abilities, for `Evaluation.bend`.
     """
-    persons, j = cells.shape
+    persons = t.size
     modes, information = posterior_modes(cells, t, population, start)
     factor = np.linalg.cholesky(np.linalg.inv(information))
     if not population.has_slopes:
         factor[:, 0, :] = 0.0
-    log_size = -0.5 * np.log(np.linalg.det(information))
-    total = persons + SIZE
-    by_item, means, covariances = np.empty(j), np.empty((j, 2)), np.empty((j, 2, 2))
-    sums = Sums(np.zeros(total), np.zeros((total, total)), np.zeros(total), np.zeros((3, 3)), spread)
+    nodes = modes[:, :, None] + factor @ rule.z
+    at = AtNodes.of(population, nodes, rule.log_weights)
+    sums = Sums.zeros(persons, spread)
+    by_item = -0.5 * np.log(np.linalg.det(information))
     space = Workspace(cells.block_items(rule.log_weights.size) * persons * rule.log_weights.size)
     for items, x, n in cells.blocks(rule.log_weights.size):
-        nodes = modes[items, :, None] + factor[items] @ rule.z
-        value, weights = _block(x, n, t, population, nodes, rule.log_weights, sums, space)
-        by_item[items] = value + log_size[items]
-        nodes[:, 1] = population.intercept(np.exp(nodes[:, 0]), nodes[:, 1])
-        means[items] = np.einsum("bkq,bq->bk", nodes, weights)
-        centered = nodes - means[items, :, None]
-        covariances[items] = np.einsum("bkq,blq,bq->bkl", centered, centered, weights)
-    sums.hessian[persons:, persons:] += population.expected_curvature(sums.moments)
-    return Evaluation(by_item, sums.gradient, sums.hessian, sums.bend, modes, means, covariances)
+        by_item[items] += _add_block(x, n, t, population, at.of_items(items), sums, space)
+    gradient, hessian, bend = _assembled(population, nodes, at, sums)
+    nodes[:, 1] = at.d
+    means = np.einsum("jkq,jq->jk", nodes, at.weights)
+    nodes -= means[:, :, None]
+    covariances = np.matmul(nodes * at.weights[:, None], nodes.transpose(0, 2, 1))
+    return Evaluation(by_item, gradient, hessian, bend, modes, means, covariances)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Sums:
-    """What blocks add to; see `Evaluation`."""
+    """What blocks add to: derivatives by abilities, mixed with those by the population, and by g = logit c twice."""
 
     gradient: FloatArray
     hessian: FloatArray
+    diagonal: FloatArray
+    mixed: FloatArray
+    by_guessing: float
     bend: FloatArray
-    moments: FloatArray
+    bend_by_guessing: float
     spread: FloatArray | None
 
+    @classmethod
+    def zeros(cls, persons: int, spread: FloatArray | None) -> Sums:
+        """Return sums to begin with."""
+        one, two, three = (np.zeros(persons) for _ in range(3))
+        return cls(one, np.zeros((persons, persons)), two, np.zeros((persons, SIZE)), 0.0, three, 0.0, spread)
 
-def _block(
-    x: FloatArray,
-    n: FloatArray,
-    t: FloatArray,
-    population: Population,
-    nodes: FloatArray,
-    log_weights: FloatArray,
-    sums: Sums,
-    space: Workspace,
-) -> tuple[FloatArray, FloatArray]:
-    """Add a block's derivatives, and return its log-likelihoods (B,) and posterior weights (B, Q)."""
-    persons = t.size
-    p, q = nodes[:, 0], nodes[:, 1]
-    a = np.exp(p)
-    d, c = population.intercept(a, q), population.guessing
-    value, r, h, third = node_terms(t, a, d, x, n, c, space, third=sums.spread is not None)
-    joint = value + population.log_density(p, q) + log_weights
+
+def _add_block(
+    x: FloatArray, n: FloatArray, t: FloatArray, population: Population, at: AtNodes, sums: Sums, space: Workspace
+) -> FloatArray:
+    """Add a block's derivatives, fill in its weights, and return its log-likelihoods (B,), without the nodes' unit."""
+    persons, c = t.size, population.guessing
+    curves = GuessingNodes(t, at.a, at.d, x, n, c) if c else LogisticNodes(t, at.a, at.d, x, n, space)
+    joint = curves.log_likelihood + at.log_prior
     top = joint.max(axis=1, keepdims=True)
-    weights = np.exp(joint - top)
+    weights = np.exp(joint - top, out=at.weights)
     norm = weights.sum(axis=1, keepdims=True)
     weights /= norm
 
-    flat, root = weights.ravel(), np.sqrt(weights)
-    r *= a
-    mean = np.einsum("ibq,bq->ib", r, weights)
-    r -= mean[:, :, None]
-    h *= a * a * weights
-    curvature = h.reshape(persons, -1)
-    scores = population.scores(p, q)
+    once, twice, thrice = curves.derivatives(weights, third=sums.spread is not None)
+    mean = np.einsum("ibq,bq->ib", once, weights)
+    once -= mean[:, :, None]
+    r, curvature, flat = once.reshape(persons, -1), twice.reshape(persons, -1), weights.ravel()
     mixed = None
     if population.free[LOGIT_GUESSING]:
-        z = np.multiply.outer(t, a) + d
-        mixed = guessing_terms(z, x[:, :, None], n[:, :, None], a, c)
-        scores[LOGIT_GUESSING] = mixed.score
-        place = persons + LOGIT_GUESSING
-        by_both = mixed.by_ability @ flat
-        sums.hessian[:persons, place] += by_both
-        sums.hessian[place, :persons] += by_both
-        sums.hessian[place, place] += float(flat @ mixed.curvature)
-    score_mean = np.einsum("kbq,bq->kb", scores, weights)
-    scores -= score_mean[:, :, None]
-    if third is not None:
-        by_third = third.reshape(persons, -1) @ (a**3 * weights).ravel()
-        _add_bend(r.reshape(persons, -1), curvature, by_third, scores, flat, sums, mixed, space)
+        mixed = guessing_terms(np.multiply.outer(t, at.a) + at.d, x[:, :, None], n[:, :, None], at.a, c)
+        at.scores[LOGIT_GUESSING] = mixed.score
+        sums.mixed[:, LOGIT_GUESSING] += mixed.by_ability @ flat
+        sums.by_guessing += float(flat @ mixed.curvature)
+    if thrice is not None:
+        _add_bend(r, curvature, thrice, at, sums, mixed, space)
+    sums.gradient += mean.sum(axis=1)
+    sums.diagonal += curvature.sum(axis=1)
+    root = np.sqrt(flat)
     r *= root
-    scores *= root
-    by_person, by_population = r.reshape(persons, -1), scores.reshape(SIZE, -1)
-    sums.gradient[:persons] += mean.sum(axis=1)
-    sums.gradient[persons:] += score_mean.sum(axis=1)
-    sums.hessian[:persons, :persons] += by_person @ by_person.T
-    sums.hessian[np.arange(persons), np.arange(persons)] += curvature.sum(axis=1)
-    cross = by_person @ by_population.T
-    sums.hessian[:persons, persons:] += cross
-    sums.hessian[persons:, :persons] += cross.T
-    sums.hessian[persons:, persons:] += by_population @ by_population.T
-    sums.moments[:] += population.curvature_moments(p, q, weights)
-    return (top + np.log(norm))[:, 0], weights
+    sums.hessian += r @ r.T
+    sums.mixed += r @ (at.scores.reshape(SIZE, -1) * root).T
+    return np.asarray((top + np.log(norm))[:, 0])
 
 
 def _add_bend(
     r: FloatArray,
     curvature: FloatArray,
     third: FloatArray,
-    scores: FloatArray,
-    weights: FloatArray,
+    at: AtNodes,
     sums: Sums,
     mixed: GuessingTerms | None,
     space: Workspace,
 ) -> None:
-    """Add the derivatives of tr(V H): posterior third cumulants of the scores with V.
+    """Add the derivatives of tr(V H) by abilities, and fill in what those by the population need.
 
-    `r` (N, BQ) and `scores` (5, B, Q) are centered, `curvature` (N, BQ) is weighted and `third` (N,) summed so.
+    `r` (N, BQ) is centered, `curvature` (N, BQ) is weighted and `third` (N,) summed so.
     """
     if sums.spread is None:
         return
-    persons = r.shape[0]
-    pulled = np.matmul(sums.spread, r, out=space.array(3, r.shape))
-    variances = np.diag(sums.spread)
+    variances, weights = np.diag(sums.spread), at.weights.ravel()
+    pulled = np.matmul(sums.spread, r, out=space.array(2, r.shape))
     at_node = variances @ curvature + np.einsum("iq,iq->q", pulled, r) * weights
-    sums.bend[:persons] += r @ at_node + variances * third + 2.0 * np.einsum("iq,iq->i", pulled, curvature)
-    sums.bend[persons:] += scores.reshape(SIZE, -1) @ at_node
+    at.bend[:] = at_node.reshape(at.bend.shape)
+    sums.bend += r @ at_node + variances * third + 2.0 * np.einsum("iq,iq->i", pulled, curvature)
     if mixed is not None:
         by_both = variances @ mixed.by_ability_twice + 2.0 * np.einsum("iq,iq->q", pulled, mixed.by_ability)
-        sums.bend[persons + LOGIT_GUESSING] += float(by_both @ weights)
+        sums.bend_by_guessing += float(by_both @ weights)
+
+
+def _assembled(
+    population: Population, nodes: FloatArray, at: AtNodes, sums: Sums
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return gradient, Hessian and bend by abilities and population together, (N + 5,) and (N + 5, N + 5)."""
+    scores = at.scores
+    mean = np.einsum("kjq,jq->kj", scores, at.weights)
+    scores -= mean[:, :, None]
+    flat = scores.reshape(SIZE, -1)
+    by_population = (flat * at.weights.ravel()) @ flat.T
+    by_population += population.expected_curvature(population.curvature_moments(nodes[:, 0], nodes[:, 1], at.weights))
+    by_population[LOGIT_GUESSING, LOGIT_GUESSING] += sums.by_guessing
+    by_ability = sums.hessian + np.diag(sums.diagonal)
+    of_population = flat @ at.bend.ravel()
+    of_population[LOGIT_GUESSING] += sums.bend_by_guessing
+    return (
+        np.concatenate([sums.gradient, mean.sum(axis=1)]),
+        np.block([[by_ability, sums.mixed], [sums.mixed.T, by_population]]),
+        np.concatenate([sums.bend, of_population]),
+    )
