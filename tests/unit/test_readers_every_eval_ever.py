@@ -74,7 +74,8 @@ def test_one_row_a_metric_asks_for_the_metric(tmp_path: Path) -> None:
 
 
 def test_bounds_levels_and_direction(tmp_path: Path) -> None:
-    levels: dict[str, Any] = {"score_type": "levels", "level_names": ["poor", "fair", "good"], "has_unknown_level": True}
+    names = ["poor", "fair", "good"]
+    levels: dict[str, Any] = {"score_type": "levels", "level_names": names, "has_unknown_level": True}
     rows = [line("q1", 2), line("q2", -1), line("q3", 1)]
     found = read(write(tmp_path / "a", rows, [result(**levels)]))
     assert isinstance(found, ContinuousResponses)
