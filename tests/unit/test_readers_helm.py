@@ -163,3 +163,12 @@ def test_other_files_of_a_run_hold_no_responses(tmp_path: Path) -> None:
 def test_a_broken_entry_is_named(tmp_path: Path, broken: dict[str, Any], named: str) -> None:
     with pytest.raises(DataError, match=rf"per_instance_stats\.json, {named}"):
         read(run(tmp_path / "a", [entry("id1"), entry("id2", 1.0, **broken)]))
+
+
+def test_requests_too_large_to_read_leave_items_told_by_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = run(tmp_path / "a", [entry("id1")], requests=[request("id1", "x")])
+    assert "" not in read_log(folder).levels("content")
+    monkeypatch.setattr("psychoeval.responses.readers.helm.MAX_WHOLE", 10)
+    log = read_log(folder)
+    assert set(log.levels("content")) == {""}
+    assert any("scenario_state.json is larger" in n for n in log.notes)
