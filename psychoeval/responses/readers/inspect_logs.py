@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from psychoeval.errors import DataError
+from psychoeval.responses.readers.fields import known_number, number
 from psychoeval.responses.readers.log import ANY_METRIC, LogBuilder, Outcome, Record
 from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.shape import Shape
@@ -132,9 +133,9 @@ def _add_sample(
         return
     for scorer, score in scores.items():
         value = score.get("value") if isinstance(score, dict) else score
-        for metric, number in _values(scorer, value, place):
-            outcome = "scored" if number == number else "unscored"
-            log.add(record._replace(metric=metric, score=number, outcome=outcome))
+        for metric, judged in _values(scorer, value, place):
+            outcome = "scored" if judged == judged else "unscored"
+            log.add(record._replace(metric=metric, score=judged, outcome=outcome))
 
 
 def _values(scorer: str, value: Any, place: str) -> Iterator[tuple[str, float]]:
@@ -148,7 +149,7 @@ def _values(scorer: str, value: Any, place: str) -> Iterator[tuple[str, float]]:
     elif value is None:
         yield scorer, float("nan")
     elif isinstance(value, (bool, int, float)):
-        yield scorer, float(value)
+        yield scorer, number(value, place, scorer)
     elif value in _LETTERS:
         yield scorer, _LETTERS[value]
     elif str(value).lower() in _WORDS:
@@ -173,6 +174,6 @@ def _tokens(sample: Mapping[str, Any]) -> float:
     usage = sample.get("model_usage")
     if not isinstance(usage, dict):
         return float("nan")
-    counts = [u.get("total_tokens") for u in usage.values() if isinstance(u, dict)]
-    known = [c for c in counts if isinstance(c, (int, float)) and not isinstance(c, bool)]
-    return float(sum(known)) if known else float("nan")
+    counts = [known_number(u.get("total_tokens")) for u in usage.values() if isinstance(u, dict)]
+    known = [c for c in counts if c == c]
+    return sum(known) if known else float("nan")

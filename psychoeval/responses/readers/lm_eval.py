@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from psychoeval.errors import DataError
+from psychoeval.responses.readers.fields import number
 from psychoeval.responses.readers.log import LogBuilder, Record, Scale
 from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.shape import Shape
@@ -62,12 +63,12 @@ def read_samples(source: Source, log: LogBuilder, options: ReadOptions) -> None:
     for metric, higher in (results.get("higher_is_better") or {}).get(task, {}).items() if results else ():
         if higher is False:
             log.scale(metric, Scale(higher_is_better=False), source.place)
-    for number, row in read_json_lines(source):
-        place = f"{source.place}, line {number}"
+    for at, row in read_json_lines(source):
+        place = f"{source.place}, line {at}"
         need(row, dict, place, "the row")
         common = Record(
             person=person, item=str(need(row.get("doc_id"), (int, str), place, "doc_id")), metric="", benchmark=task,
-            filter=str(row.get("filter", "none")), content=_content(row), date=date, file=source.place, line=number,
+            filter=str(row.get("filter", "none")), content=_content(row), date=date, file=source.place, line=at,
         )  # fmt: skip
         metrics = row.get("metrics")
         if metrics is None:
@@ -83,10 +84,8 @@ def _score(value: Any, place: str, metric: str) -> float:
     """Return a score; a list of one is that one."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    if isinstance(value, bool):
-        return float(value)
-    if isinstance(value, (int, float)):
-        return float(value)
+    if isinstance(value, (bool, int, float)):
+        return number(value, place, metric)
     raise DataError(
         f"{place}: {metric} is {str(value)[:60]}, not one number: it is judged over the whole task, not a document.",
         "Choose another metric: rows of such metrics cannot be read.",
