@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 from scipy.stats import false_discovery_control
 
-from psychoeval.audit.covariates import group_codes
 from psychoeval.audit.settings import check_level, check_whole
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.irt.classical import BLOCK_CELLS, BoolArray, FloatArray
 from psychoeval.irt.clustered import Grouping
 from psychoeval.irt.paired import PairFigures, compare_differences, holm, mcnemar, t_test, without_spread
+from psychoeval.responses.covariates import group_codes
 from psychoeval.responses.matrix import Responses
 from psychoeval.wording import some
 
@@ -183,7 +183,7 @@ def compare_pairs(
         test,
         correction,
         level,
-        _notes(responses, status, single, cluster, test, correction, replications),
+        _notes(status, single, cluster, test, correction, replications),
     )
 
 
@@ -262,7 +262,6 @@ def _adjust(p: FloatArray, correction: Correction) -> FloatArray:
 
 
 def _notes(
-    responses: Responses,
     status: Sequence[PairStatus],
     single: BoolArray,
     cluster: str | None,
@@ -273,17 +272,15 @@ def _notes(
     unit = f"clusters of items ({cluster})" if cluster else "items, taken as independent (no passages or variants)"
     notes = [f"Each pair on the items both saw; errors between {unit}."]
     if correction != "none":
-        notes.append(
-            f"p values of test={test!r} are adjusted for {len(status)} pairs by {correction}; intervals are not."
-        )
+        notes.append(f"p values of {test!r} are adjusted for {len(status)} pairs by {correction}; intervals are not.")
+    if test == "bootstrap" and correction == "holm" and 2 * len(status) / (replications + 1) > 0.05:
+        notes.append(f"{replications} replications are too few: no p value can be below .05 after Holm's correction.")
     if not single.all():
         notes.append(f"{int((~single).sum())} pairs have cells of several trials: no McNemar test, which is for one.")
     if cluster:
         notes.append("McNemar's p values ignore the clusters.")
-    for kind, what in (
-        ("no_spread", "differ by the same on every item"),
-        ("too_few_items", "share fewer than two units"),
-    ):
+    reasons = {"no_spread": "differ by the same on every unit", "too_few_items": "share fewer than two units"}
+    for kind, what in reasons.items():
         count = sum(s == kind for s in status)
         if count:
             notes.append(f"{count} pairs {what}: no t test.")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.audit.covariates import group_codes
 from psychoeval.audit.settings import check_level, check_whole
 from psychoeval.errors import DataError
 from psychoeval.irt.classical import FloatArray, item_rest_correlation, row_moments
 from psychoeval.irt.weighted import weighted_item_statistics
+from psychoeval.responses.covariates import group_codes
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import item_status
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
 
-from psychoeval.audit.covariates import group_codes
 from psychoeval.audit.settings import check_level
 from psychoeval.irt.classical import FloatArray, mean_error, row_moments
-from psychoeval.irt.clustered import clustered_mean_error, trial_mean_error
+from psychoeval.irt.clustered import mean_error_between_clusters, trial_mean_error
 from psychoeval.irt.intervals import wilson_interval
+from psychoeval.responses.covariates import group_codes
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import person_status
 
@@ -112,14 +111,9 @@ def average_systems(
         notes.append("The standard error is between items, which it takes to be independent: no passages or variants.")
     else:
         codes, names = group_codes(responses, cluster, "items")
-        found = clustered_mean_error(responses.successes, responses.trials, codes)
-        units = found.n_clusters
-        # Equal residuals of 0 (a perfect score) show no clustering: the rule between items stays.
-        flat = ~(found.error > 1e-12)
-        error = np.where(flat, between, found.error * _factor(units, small_sample))
-        error[units == 1] = np.nan
-        with np.errstate(divide="ignore", invalid="ignore"):
-            worth = worth * np.where(flat, units / moments.n, (between / error) ** 2) * _normal_over_t(units, level)
+        error, worth, units = mean_error_between_clusters(
+            responses.successes, responses.trials, codes, small_sample=small_sample, level=level
+        )
         factor = "with the factor sqrt(G / (G - 1))" if small_sample else "without a small-sample factor"
         notes.append(f"The standard error is between {len(names)} clusters of items ({cluster}), {factor}.")
         alone = int(np.count_nonzero(units == 1))
@@ -142,17 +136,6 @@ def average_systems(
         level,
         (*notes, *_trial_notes(responses)),
     )
-
-
-def _factor(n_clusters: NDArray[np.intp], small_sample: bool) -> FloatArray:
-    g = np.maximum(n_clusters, 2).astype(float)
-    return np.asarray(np.sqrt(g / (g - 1))) if small_sample else np.ones(g.size)
-
-
-def _normal_over_t(n_clusters: NDArray[np.intp], level: float) -> FloatArray:
-    # Wilson's interval depends on z^2 / n alone: n times this puts Student's t in place of z.
-    t = np.asarray(stdtrit(np.maximum(n_clusters - 1, 1), 0.5 + level / 2))
-    return np.where(n_clusters > 1, (float(ndtri(0.5 + level / 2)) / t) ** 2, np.nan)
 
 
 def _trial_notes(responses: Responses) -> tuple[str, ...]:

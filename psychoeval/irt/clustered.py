@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
-from psychoeval.irt.classical import SMALL_CELLS, CountArray, FloatArray, row_moments, score_blocks
+from psychoeval.irt.classical import SMALL_CELLS, CountArray, FloatArray, mean_error, row_moments, score_blocks
 
 
 class ClusteredError(NamedTuple):
@@ -57,6 +58,43 @@ def clustered_mean_error(successes: CountArray, trials: CountArray, codes: NDArr
         np.divide(size, n[part], out=error[part], where=n[part] > 0)
         clusters[part] = np.count_nonzero(groups.sums(seen.astype(float)), axis=1)
     return ClusteredError(error, clusters)
+
+
+def mean_error_between_clusters(
+    successes: CountArray,
+    trials: CountArray,
+    codes: NDArray[np.intp],
+    *,
+    small_sample: bool = True,
+    level: float = 0.95,
+) -> tuple[FloatArray, FloatArray, NDArray[np.intp]]:
+    """Return standard error of mean scores between clusters, the n that Wilson's interval takes, and the clusters.
+
+    That n makes Wilson's interval at `level` the one of an effective sample with this standard error, Student's t with
+    G - 1 degrees of freedom in place of the normal quantile: n of `mean_error`, times (its error / this error)^2, times
+    (z / t)^2. All residuals 0 (a perfect score) show no clustering: then the error is that of `mean_error`, and as many
+    independent scores count as there are clusters. NaN for rows with a single cluster.
+
+    Parameters
+    ----------
+    successes, trials : (R, C) count arrays
+    codes : (C,) integer array
+        Cluster of each column, from 0.
+    small_sample : bool
+        Whether the error has the factor sqrt(G / (G - 1)).
+    level : float
+    """
+    moments = row_moments(successes, trials)
+    between, worth = mean_error(moments)
+    found = clustered_mean_error(successes, trials, codes)
+    g = np.maximum(found.n_clusters, 2).astype(float)
+    flat, alone = ~(found.error > 1e-12), found.n_clusters < 2
+    error = np.where(flat, between, found.error * (np.sqrt(g / (g - 1)) if small_sample else 1.0))
+    error[alone] = np.nan
+    z, t = float(ndtri(0.5 + level / 2)), np.asarray(stdtrit(g - 1, 0.5 + level / 2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worth = worth * np.where(flat, found.n_clusters / moments.n, (between / error) ** 2) * (z / t) ** 2
+    return error, np.where(alone, np.nan, worth), found.n_clusters
 
 
 def trial_mean_error(successes: CountArray, trials: CountArray) -> FloatArray:

@@ -25,9 +25,11 @@ def weighted_item_statistics(successes: CountArray, trials: CountArray, weights:
     """Yield proportions correct and rest correlations of every item in every weighted sample, in blocks of items.
 
     A weight of 2 is a person twice. Each sample's numbers are those of `row_moments` and `item_rest_correlation` of
-    its persons, its own item means included. Products of matrices alone: with w weights, A a person's sum of scores
-    less item means over c - 1 and u = 1 / (c - 1), c items seen, the rest score is y = A - u (x - m), and the sums of
-    w y, w x y and w y^2 over persons are sums of w A, w u, w A^2, w A u and w u^2 against x, x^2 and who saw the item.
+    its persons, its own item means included, but for correlations of fewer than three different persons: NaN.
+
+    Products of matrices alone: with w weights, A a person's sum of scores less item means over c - 1 and
+    u = 1 / (c - 1), c items seen, the rest score is y = A - u (x - m), and the sums of w y, w x y and w y^2 over persons
+    are sums of w A, w u, w A^2, w A u and w u^2 against x, x^2 and who saw the item.
 
     Parameters
     ----------
@@ -86,9 +88,11 @@ def _correlation(
     sx, sxx = w @ x, w @ xx
     sy = wa @ seen - u_x + mean * u_seen
     sxy = wa @ x - wu @ xx + mean * u_x
-    syy = (wa * a) @ seen - 2 * au_x + 2 * mean * au_seen + uu_xx - 2 * mean * uu_x + mean * mean * uu_seen
+    aa = (wa * a) @ seen
+    syy = aa - 2 * au_x + 2 * mean * au_seen + uu_xx - 2 * mean * uu_x + mean * mean * uu_seen
+    rounding = _FLAT * (aa + uu_xx + mean * mean * uu_seen)  # of terms that may cancel
     vx, vy, cov = sxx - sx * sx / n, syy - sy * sy / n, sxy - sx * sy / n
-    usable = (vx > _FLAT * n) & (vy > _FLAT * np.maximum(syy, _FLAT)) & ((w > 0).astype(float) @ seen > 2)
+    usable = (vx > _FLAT * n) & (vy > np.maximum(rounding, _FLAT**2)) & ((w > 0).astype(float) @ seen > 2)
     out = np.full(vx.shape, np.nan)
     np.divide(cov, np.sqrt(np.where(usable, vx * vy, 1.0)), out=out, where=usable)
     return np.clip(out, -1, 1, out=out)

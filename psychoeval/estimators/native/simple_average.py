@@ -8,8 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from psychoeval.irt.classical import FloatArray, Moments, mean_error, mean_of_seen, row_moments
+from psychoeval.irt.clustered import mean_error_between_clusters
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities
+from psychoeval.responses.covariates import group_codes
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import person_status
 from psychoeval.results.convergence import Convergence
@@ -30,9 +32,17 @@ class SimpleAverage:
     and down to .53 where systems saw items near their own level. With 100 or 200 items, complete or 30 % missing at
     random (benchmarks/interval_coverage.py), .94-.96 with one trial and .92-.96 with ten, Monte Carlo error .02: all
     systems share the items.
+
+    Parameters
+    ----------
+    cluster : str, optional
+        Column of `Responses.items` that groups dependent items (questions on one passage, variants of one task): the
+        unit is then the cluster, error sqrt(G / (G - 1)) sqrt(sum over clusters of (sum of residuals)^2) / n and
+        Student's t in the interval (`psychoeval.irt.clustered`).
     """
 
     name: ClassVar[str] = "simple-average"
+    cluster: str | None = None
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
         """Average each person's scores; `model` is not used.
@@ -44,6 +54,14 @@ class SimpleAverage:
         """
         moments = row_moments(responses.successes, responses.trials)
         error, effective_n = mean_error(moments)
+        unit: dict[str, object] = {"standard_errors": "between items (n - 1), items independent; Wilson intervals"}
+        if self.cluster is not None:
+            codes, names = group_codes(responses, self.cluster, "items")
+            error, effective_n, _ = mean_error_between_clusters(responses.successes, responses.trials, codes)
+            unit = {
+                "standard_errors": f"between clusters of items ({self.cluster}); Wilson intervals with Student's t",
+                "n_clusters": len(names),
+            }
         coverage = seen_items(responses, moments)
         return FitResult(
             estimator=self.name,
@@ -66,13 +84,14 @@ class SimpleAverage:
                 "items_seen_max": int(moments.n.max()),
                 "easiness_seen_min": None if coverage is None else coverage.hardest[1],
                 "easiness_seen_max": None if coverage is None else coverage.easiest[1],
-                "standard_errors": "between items (n - 1), items independent; Wilson intervals",
+                **unit,
             },
         )
 
     def describe(self, responses: Responses | None = None, model: ItemModel | None = None) -> str:
         """Return what is computed, in words."""
-        return "simple-average: mean over the items seen of the mean over trials; SE between items; Wilson intervals"
+        unit = "items" if self.cluster is None else f"clusters of items ({self.cluster})"
+        return f"simple-average: mean over the items seen of the mean over trials; SE between {unit}; Wilson intervals"
 
 
 @dataclass(frozen=True, slots=True)
