@@ -12,7 +12,7 @@ The study's model is that of two_pl.stan but for three things, which are put int
 slopes and difficulties are correlated (Omega[1,2] = rho ~ LKJ(4)), tau ~ exponential(.1), and mu_2 ~ N(0, 5). Data,
 starts, parametrization, likelihood and back end are those of `stan-hmc`. The table has two decimals and a few hundred
 effective draws: a mean's error is hypot(sd / sqrt(n_eff), ours, .01 / sqrt(12)). Ends with 1 if one is 4 of these off.
-Measured: largest 2.7 of 69, root mean square 1.10; SDs 2.9 and 1.12 (31 s on two cores).
+Measured: largest 2.9 of 69, root mean square 1.13; SDs 2.6 and 1.17 (38 s on two cores).
 """
 
 from __future__ import annotations

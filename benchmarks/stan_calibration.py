@@ -9,6 +9,10 @@ quantities is shown: every wrong prior must be refused at that level. Worlds are
 6 x 10), because priors, and the Jacobians of the abilities' mean and SD, matter most there.
 Writes out/stan-calibration.png: for each quantity how far the distribution of the truth's ranks is from uniform.
 Ends with 1 if a program is not calibrated, or a wrong prior not seen.
+
+Measured (8 minutes on two cores): of 72 tests the least p is .02; wrong priors have p < 1e-18. What 120 worlds do not
+see is a missing Jacobian of which only the SD of the abilities at hand is a part; tests/unit/test_stan_programs.py,
+which compares densities, does.
 """
 
 from __future__ import annotations
@@ -110,10 +114,9 @@ WRONG_PROGRAM: dict[str, Calibration] = {
     "two_pl, no unit of mu_b, sd_b": _faulty(
         "2PL", "log_q ~ log_chi_square(N);", "log_q ~ log_chi_square(N); target += -2 * log(s);"
     ),
-    "two_pl, density of log a for that of a": _faulty(
-        "2PL",
-        "log_a ~ normal(slope_mean, slope_sd);",
-        "log_a ~ normal(slope_mean, slope_sd); target += sum(log_a);",
+    "two_pl, density of log a for that of a": Calibration(
+        ItemModel("2PL", ON_D),  # with a population, the mistake makes it improper
+        lines={"log_a ~ normal(slope_mean, slope_sd);": "log_a ~ normal(slope_mean, slope_sd); target += sum(log_a);"},
     ),
 }
 
