@@ -32,12 +32,12 @@ def test_it_ranks_as_the_average_or_within_one_swap_of_neighbors(fits: dict[str,
     # Systems 1 and 2 have equal raw scores, and in the Rasch model abilities that rounding alone parts (2e-16).
     found = {model: spearmanr(np.round(fit_.abilities.estimate, 9), TRUTH).statistic for model, fit_ in fits.items()}
     assert found["Rasch"] == pytest.approx(MEAN, abs=5e-6)
-    # One swap of neighbors costs 2 x 6 / (12 x 143) = .007. The 2PL's (systems 1 and 2, equal raw scores) are .001
-    # apart with standard errors of .23: a tie.
-    assert found["2PL"] == pytest.approx(0.98601, abs=5e-6)
+    # One swap of neighbors costs 2 x 6 / (12 x 143) = .007. The 2PL puts systems 1 and 2, equal in raw scores, in their
+    # true order, but .003 apart with standard errors of .17: a tie, which the average leaves one.
+    assert found["2PL"] == pytest.approx(0.99301, abs=5e-6)
     assert found["2PL"] > FREE_2PL
     abilities = fits["2PL"].abilities
-    assert abs(abilities.estimate[0] - abilities.estimate[1]) < 0.01 * abilities.standard_error[0]
+    assert abs(abilities.estimate[0] - abilities.estimate[1]) < 0.05 * abilities.standard_error[0]
 
 
 def test_no_slope_runs_away_and_constant_items_are_finite(fits: dict[str, FitResult]) -> None:

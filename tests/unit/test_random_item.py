@@ -279,6 +279,28 @@ def test_evidence_picks_the_model_that_made_the_data() -> None:
         assert max(evidence, key=evidence.get) == expected
 
 
+@pytest.mark.parametrize("seed", [11, 18])  # the evidence alone is largest at an SD of 0 here; the truth is .3
+def test_few_persons_do_not_put_the_slopes_sd_at_0(seed: int) -> None:
+    found = fit(Responses.from_array(generator(30, 100, seed)[-1]), "random-item", model="2PL")
+    assert found.statistics["log_slope_sd"] > 0.1
+
+
+def test_densities_of_the_population_have_their_gradient() -> None:
+    law, step = replace(population("3PL"), values=np.array([-1.2, 0.4, 0.8, 0.3, -1.5])), 1e-5
+    for prior in (PopulationPrior(), PopulationPrior(LogitNormal(-1.1, 0.5)), PopulationPrior(Beta(5.0, 17.0))):
+        numeric = [
+            (prior.value(law.moved(e)) - prior.value(law.moved(-e))) / (2 * step)
+            for e in step * np.eye(law.values.size)
+        ]
+        np.testing.assert_allclose(prior.gradient(law), numeric, atol=1e-8)
+
+
+def test_errors_that_take_an_unknown_slopes_sd_as_known_say_so() -> None:
+    for n, j, expected in ((30, 100, True), (100, 300, False)):
+        found = fit(Responses.from_array(generator(n, j, 1)[-1]), "random-item", model="2PL")
+        assert any("Errors of slopes take it as known" in w for w in found.convergence.warnings) == expected
+
+
 def test_a_wrong_key_is_named() -> None:
     _, a, b, x = generator(100, 150, 14)
     assert (a[17].round(2), b[17].round(2)) == (0.99, -0.28)  # an item that tells persons apart; a hard one hides it

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from psychoeval.estimators.native.map_checks import overdispersion_warning
 from psychoeval.estimators.native.modeled import Modeled
 from psychoeval.estimators.native.random_item_cells import Cells
-from psychoeval.estimators.native.random_item_population import LOGIT_GUESSING, SIZE, SMALLEST_SD
+from psychoeval.estimators.native.random_item_population import LOG_SLOPE_SD, LOGIT_GUESSING, SIZE, SMALLEST_SD
 from psychoeval.estimators.native.random_item_search import Optimum
 from psychoeval.estimators.native.random_item_steps import Evaluation, Rule, evaluate
 from psychoeval.irt.curves import pearson_chi_squared, probability
@@ -30,6 +30,9 @@ Sentences = tuple[str, ...]
 #: SDs below 0 of an item's posterior mean of log a, over items of the population: reversed items gave 2.8 to 4.4 (60 x
 #: 500 to 100 x 300), of 5,000 others the lowest 2.7.
 FLAT_ITEM: Final = 3.0
+#: Standard error of the logarithm of the slopes' SD from which errors of slopes are too small: with .1 (100 x 300) 95 %
+#: intervals are covered at .93, with .15 to .2 at .89 to .92, with .4 and more (30 x 100) at .87.
+UNKNOWN_SLOPE_SD: Final = 0.2
 #: Persons up to which the covariance of all abilities is stored.
 MAX_COVARIANCE: Final = 2000
 
@@ -255,10 +258,11 @@ class Report:
         population = self.optimum.point.population
         out: Sentences = ()
         sds = np.sqrt(np.diag(population.covariance))
-        if population.has_slopes and sds[0] <= 1.01 * SMALLEST_SD:
+        if population.has_slopes and self._population_errors[LOG_SLOPE_SD] > UNKNOWN_SLOPE_SD:
             out += (
-                "The slopes' SD is estimated as 0: these data give no reason to let slopes differ. The Rasch model "
-                "says the same with fewer parameters.",
+                f"How much slopes differ is hardly determined (the SD of log a is {sds[0]:.2g}, the standard error of "
+                f"its logarithm above {UNKNOWN_SLOPE_SD:g}). Errors of slopes take it as known and are too small: with "
+                "30 persons on 100 items 95 % intervals of slopes held .87 of the true ones, .81 under the 3PL.",
             )
         if sds[1] <= 1.01 * SMALLEST_SD:
             out += ("The locations' SD is estimated as 0: the items do not differ in difficulty.",)
