@@ -28,8 +28,8 @@ def weighted_item_statistics(successes: CountArray, trials: CountArray, weights:
     its persons, its own item means included, but for correlations of fewer than three different persons: NaN.
 
     Products of matrices alone: with w weights, A a person's sum of scores less item means over c - 1 and
-    u = 1 / (c - 1), c items seen, the rest score is y = A - u (x - m), and the sums of w y, w x y and w y^2 over persons
-    are sums of w A, w u, w A^2, w A u and w u^2 against x, x^2 and who saw the item.
+    u = 1 / (c - 1), c items seen, the rest score is y = A - u (x - m), and the sums of w y, w x y and w y^2 over
+    persons are sums of w A, w u, w A^2, w A u and w u^2 against x, x^2 and who saw the item.
 
     Parameters
     ----------
