@@ -54,13 +54,13 @@ def test_an_existing_cmdstan_can_be_pointed_to(tmp_path: Path, monkeypatch: pyte
     (folder / "bin" / "stanc").touch()
     (folder / "makefile").write_text("CMDSTAN_VERSION := 2.36.0\n")
     monkeypatch.setenv("CMDSTAN", str(folder))
-    monkeypatch.setattr(availability, "_version", lambda name: "1.3.2")
+    monkeypatch.setattr(availability.parts, "installed_version", lambda name: "1.3.2")
     assert require("cmdstan").paths == {"cmdstan": str(folder)}
     assert choose_backend("auto").name == "cmdstan"
 
 
 def test_both_ways_are_named_where_nothing_runs_stan(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(availability, "_version", lambda name: "")
+    monkeypatch.setattr(availability.parts, "installed_version", lambda name: "")
     with pytest.raises(EngineUnavailableError) as caught:
         choose_backend("auto")
     assert "pip install stanli" in caught.value.remedy

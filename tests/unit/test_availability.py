@@ -66,7 +66,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeR:
     for name in os.environ:
         if name.startswith(("R_", "RPY2_")):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(availability, "_LIBRARIES", ("~/R/*/*",))
+    monkeypatch.setattr(availability.r, "LIBRARIES", ("~/R/*/*",))
     made = FakeR(tmp_path)
     monkeypatch.setenv("PATH", str(made.rscript.parent))
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
@@ -76,7 +76,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeR:
 @pytest.fixture
 def rpy2_versions(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     versions: dict[str, str] = {}
-    monkeypatch.setattr(availability, "_version", lambda name: versions.get(name, ""))
+    monkeypatch.setattr(availability.parts, "installed_version", lambda name: versions.get(name, ""))
     return versions
 
 
@@ -177,7 +177,7 @@ def test_r_is_probed_as_it_is_used(fake: FakeR, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_r_that_hangs(fake: FakeR, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(availability, "TIME_LIMIT", 0.3)
+    monkeypatch.setattr(availability.parts, "TIME_LIMIT", 0.3)
     fake.runs("exec /bin/sleep 20")
     assert "did not answer within" in probe("r").problem
 
@@ -228,7 +228,7 @@ def test_one_start_of_r_serves_every_package(fake: FakeR) -> None:
 
 
 def test_doctor_looks_again(fake: FakeR, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(availability, "_version", lambda name: "")
+    monkeypatch.setattr(availability.parts, "installed_version", lambda name: "")
     fake.answers(path="")
     assert not {s.engine: s for s in doctor()}["mirt"].available
     fake.answers()
@@ -275,7 +275,7 @@ def test_rpy2_that_does_not_start_this_r(
     rpy2_versions |= {"rpy2": "3.5.17"}
     fake.answers()
     assert probe("r").available
-    monkeypatch.setattr(availability, "TIME_LIMIT", 0.5)
+    monkeypatch.setattr(availability.parts, "TIME_LIMIT", 0.5)
     monkeypatch.setattr(sys, "executable", str(program(fake.folder / "python", script)))
     state = probe("rpy2")
     assert not state.available
@@ -338,14 +338,14 @@ def test_a_damaged_package_is_named_and_costs_no_other(tmp_path: Path, monkeypat
     (tmp_path / "lib" / "buildsonit" / "DESCRIPTION").write_text(description)
     scripts = tmp_path / "r_scripts"
     scripts.mkdir()
-    (scripts / "check_install.R").write_bytes(availability.resource("r_scripts", "check_install.R").read_bytes())
+    (scripts / "check_install.R").write_bytes(availability.r.resource("r_scripts", "check_install.R").read_bytes())
     own = "Package: own\nDepends: R (>= 4.1)\nImports: damagedhere, buildsonit, mirt (>= 1.48)\n"
     (scripts / "DESCRIPTION").write_text(own)
-    monkeypatch.setattr(availability, "resource", lambda _, name: scripts / name)
+    monkeypatch.setattr(availability.r, "resource", lambda _, name: scripts / name)
     monkeypatch.setenv("R_LIBS", str(tmp_path / "lib"))
     assert probe("r").available
     assert probe("mirt").available  # as for R itself, which passes over what it cannot read
-    damaged, above = availability._r_package("damagedhere"), availability._r_package("buildsonit")
+    damaged, above = availability.r.r_package("damagedhere"), availability.r.r_package("buildsonit")
     where = tmp_path / "lib" / "damagedhere"
     assert f"damagedhere in {where} is damaged" in damaged.problem
     assert f"cannot load: its dependency damagedhere cannot be read in {where}" in above.problem
@@ -373,8 +373,8 @@ def test_a_checkout_path_with_a_space(tmp_path: Path, monkeypatch: pytest.Monkey
     folder = tmp_path / "a b" / "r_scripts"
     folder.mkdir(parents=True)
     for name in ("check_install.R", "DESCRIPTION"):
-        (folder / name).write_bytes(availability.resource("r_scripts", name).read_bytes())
-    monkeypatch.setattr(availability, "resource", lambda _, name: folder / name)
+        (folder / name).write_bytes(availability.r.resource("r_scripts", name).read_bytes())
+    monkeypatch.setattr(availability.r, "resource", lambda _, name: folder / name)
     monkeypatch.setenv("R_LIBS", str(tmp_path))
     assert probe("r").available
 
@@ -398,7 +398,7 @@ class CmdStans:
 def cmdstans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CmdStans:
     monkeypatch.delenv("CMDSTAN", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "a home"))
-    monkeypatch.setattr(availability, "_version", lambda name: {"cmdstanpy": "1.3.2"}.get(name, ""))
+    monkeypatch.setattr(availability.parts, "installed_version", lambda name: {"cmdstanpy": "1.3.2"}.get(name, ""))
     return CmdStans(tmp_path / "a home")
 
 
@@ -435,7 +435,15 @@ def test_cmdstanpy_and_cmdstan_are_two_things(cmdstans: CmdStans, monkeypatch: p
     neither = probe("cmdstan").problem
     assert "There is no CmdStan: CMDSTAN is not set" in neither
     cmdstans.made("cmdstan-2.36.0", "2.36.0")
-    monkeypatch.setattr(availability, "_version", lambda name: "")
+    monkeypatch.setattr(availability.parts, "installed_version", lambda name: "")
     state = {s.engine: s for s in doctor()}["cmdstan"]
     assert state.problem == f"cmdstanpy is not installed in {sys.prefix}."
     assert state.remedy.endswith("-m pip install cmdstanpy.")
+
+
+def test_who_has_stanli_is_told_that_cmdstan_is_not_needed(cmdstans: CmdStans, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "stanli" not in probe("cmdstan").remedy
+    monkeypatch.setattr(availability.parts, "installed_version", lambda name: "1.0" if name == "stanli" else "")
+    state = {s.engine: s for s in doctor()}["cmdstan"]
+    assert "-m pip install cmdstanpy. Then run `" in state.remedy
+    assert state.remedy.endswith('Without it stan-hmc takes stanli, which is here (backend="auto").')

@@ -171,8 +171,8 @@ def choose_backend(name: BackendName = "auto") -> Backend:
         if not (cmdstan.available or stanli.available):
             raise EngineUnavailableError(
                 f"Nothing here runs Stan. {stanli.problem} {cmdstan.problem}",
-                f"For stanli, which needs no compiler: {stanli.remedy} Or for CmdStan: {cmdstan.remedy} "
-                "Check with: psychoeval doctor",
+                f"One of the two is enough. stanli needs no compiler: {stanli.remedy} Or CmdStan: "
+                f"{cmdstan.remedy} Check with: psychoeval doctor",
             )
         name = "cmdstan" if cmdstan.available else "stanli"
     require(name)
