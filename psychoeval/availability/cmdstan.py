@@ -21,8 +21,8 @@ def cmdstan() -> EngineState:
     if problem:
         remedies.append(
             f"{'Run' if python.available else 'Then run'} `{sys.executable} -m cmdstanpy.install_cmdstan` (it needs "
-            "the network and a C++ compiler), or `conda install -c conda-forge cmdstan`, or point to one that is there: "
-            "export CMDSTAN=<its folder>."
+            "the network and a C++ compiler), or `conda install -c conda-forge cmdstan`, or point to one that is "
+            "there: export CMDSTAN=<its folder>."
         )
         if parts.installed_version("stanli"):
             remedies.append('Without it stan-hmc takes stanli, which is here (backend="auto").')

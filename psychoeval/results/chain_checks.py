@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.results.draws import Draws
 from psychoeval.results.sampling_figures import constant
+from psychoeval.results.sampling_thresholds import APART, LP_FAR, SD_SMALL
 
 FloatArray = NDArray[np.float64]
-
-#: SDs of a chain's parameters in those of the other chains, at the middle parameter. A chain that mixes badly, of whose
-#: draws 3 are independent, has .6 of them on average; a tenth is a step size that broke down.
-SD_SMALL: Final = 0.1
-#: Mean log density of a chain from the others', in SDs within a chain. Means of chains that mix differ by
-#: 1 / sqrt(ESS): .2 at an ESS of 25, which is little for a whole chain.
-LP_FAR: Final = 2.0
-#: R-hat of an ability above which chains are looked at for mirrors: below, they agree and none can be one.
-APART: Final = 1.05
 
 
 def suspect_chains(draws: Draws, ability_rhat: FloatArray | None = None) -> dict[int, str]:
@@ -33,7 +24,7 @@ def suspect_chains(draws: Draws, ability_rhat: FloatArray | None = None) -> dict
         R-hat of the abilities; chains are looked at for mirrors only where some is above 1.05.
     """
     found: dict[int, str] = {}
-    mirrors = _mirrored(draws) if ability_rhat is not None and np.any(ability_rhat > APART) else {}
+    mirrors = _mirrored(draws) if ability_rhat is not None and np.any(ability_rhat > APART.value) else {}
     standing = _standing(draws)
     creeping = {k: words for k, words in _creeping(draws).items() if k not in standing}
     for reasons in (standing, creeping, _elsewhere(draws), mirrors):
@@ -74,7 +65,7 @@ def _creeping(draws: Draws) -> dict[int, str]:
     for k in range(draws.n_chains):
         others = np.median(np.delete(spreads, k, axis=0), axis=0)
         share = float(np.median(spreads[k][others > 0] / others[others > 0])) if (others > 0).any() else 1.0
-        if 0 < share < SD_SMALL:
+        if 0 < share < SD_SMALL.value:
             out[k] = f"it hardly moved (its SDs are {share:.1%} of those of the others)"
     return out
 
@@ -88,7 +79,7 @@ def _elsewhere(draws: Draws) -> dict[int, str]:
     # A median of two is between them, and would name both.
     center = float(np.median(means)) if draws.n_chains > 2 else float(means.max())
     spread = float(np.median(spreads[spreads > 0])) if np.any(spreads > 0) else 0.0
-    far = np.abs(means - center) > LP_FAR * spread if spread > 0 else np.zeros(draws.n_chains, dtype=bool)
+    far = np.abs(means - center) > LP_FAR.value * spread if spread > 0 else np.zeros(draws.n_chains, dtype=bool)
     return {
         int(k): f"it is elsewhere (its log density averages {means[k]:.1f}, that of the others "
         f"{np.delete(means, k).mean():.1f}, with an SD of {spread:.1f} within a chain)"

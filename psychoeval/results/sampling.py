@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from psychoeval.results.chain_checks import suspect_chains
 from psychoeval.results.draws import Draws
 from psychoeval.results.sampling_figures import Figures, array_stats, convergence_figures
-from psychoeval.results.sampling_findings import ESS_GOOD, RHAT_GOOD, findings
+from psychoeval.results.sampling_findings import findings
+from psychoeval.results.sampling_thresholds import ESS_GOOD, RHAT_GOOD
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,8 +92,8 @@ class Sampling:
         """
         with np.errstate(divide="ignore"):
             badness = {
-                n: np.fmax((np.atleast_1d(self.rhat[n]) - 1) / (RHAT_GOOD - 1),
-                           ESS_GOOD / np.fmin(self.ess_bulk[n], self.ess_tail[n]))
+                n: np.fmax((np.atleast_1d(self.rhat[n]) - 1) / (RHAT_GOOD.value - 1),
+                           ESS_GOOD.value / np.fmin(self.ess_bulk[n], self.ess_tail[n]))
                 for n in self.rhat
             }  # fmt: skip
         places = [(name, k) for name, values in badness.items() for k in range(values.size)]
@@ -142,7 +143,7 @@ def diagnose(draws: Draws) -> Sampling:
     Returns
     -------
     Sampling
-        The grade is that of the worst finding; the bounds, with their sources, are in `sampling_findings`.
+        The grade is that of the worst finding; the bounds, with their reasons, are in `sampling_thresholds`.
 
     Raises
     ------

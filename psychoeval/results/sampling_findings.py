@@ -1,4 +1,4 @@
-"""What speaks against a run of a sampler, with the bounds it is held to and where they come from."""
+"""What speaks against a run of a sampler; the bounds that it is held to are in `sampling_thresholds`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.results.draws import Draws
+from psychoeval.results.sampling_thresholds import (
+    CHANCE_SHARE,
+    DIVERGENT_ANY,
+    DIVERGENT_SHARE,
+    EBFMI_LOW,
+    ESS_GOOD,
+    ESS_USABLE,
+    RHAT_GOOD,
+    RHAT_USABLE,
+    TREEDEPTH_SHARE,
+)
 from psychoeval.wording import some_of
 
 if TYPE_CHECKING:
@@ -16,25 +27,6 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-#: Vehtari et al. (2021), doi:10.1214/20-BA1221, section 5: R-hat below 1.01 and an ESS above 400, that is 50 for each
-#: half of four chains, so that R-hat and ESS are themselves trusted.
-RHAT_GOOD: Final = 1.01
-ESS_GOOD: Final = 400.0
-#: Stan's warning before that paper, and still rstan's.
-RHAT_USABLE: Final = 1.05
-#: Monte Carlo error of a mean a tenth of the posterior SD; below, the figures themselves are guesses.
-ESS_USABLE: Final = 100.0
-#: Share of abilities, of slopes, ... that may lie beyond a bound by chance; ours. Of 3,000 independent parameters of
-#: four chains that mix, .1 % have an R-hat above 1.01 at a bulk ESS of 1,300 each, 7 % at 700. A quantity of its own (a
-#: hyperparameter), and one of fewer than a hundred items, has no such allowance.
-CHANCE_SHARE: Final = 0.01
-#: Any divergence can mean a region that is not reached (Betancourt 2017, arXiv:1701.02434, section 6.2); that more than
-#: one in a hundred draws is too many is ours.
-DIVERGENT_SHARE: Final = 0.01
-#: Draws that reach the limit of the tree's depth cost time and not validity; below this share nothing is said. Ours.
-TREEDEPTH_SHARE: Final = 0.01
-#: Betancourt (2016), arXiv:1604.00695: below, the energies move too slowly to reach the tails.
-EBFMI_LOW: Final = 0.3
 #: Parameters named in a sentence.
 NAMED: Final = 3
 
@@ -97,9 +89,9 @@ def _parameter_findings(run: Sampling) -> list[Finding]:
             )
         )
     for what, figures, sign, bounds in (
-        ("R-hat", run.rhat, 1.0, (RHAT_GOOD, RHAT_USABLE)),
-        ("Bulk ESS", run.ess_bulk, -1.0, (ESS_GOOD, ESS_USABLE)),
-        ("Tail ESS", run.ess_tail, -1.0, (ESS_GOOD, ESS_USABLE)),
+        ("R-hat", run.rhat, 1.0, (RHAT_GOOD.value, RHAT_USABLE.value)),
+        ("Bulk ESS", run.ess_bulk, -1.0, (ESS_GOOD.value, ESS_USABLE.value)),
+        ("Tail ESS", run.ess_tail, -1.0, (ESS_GOOD.value, ESS_USABLE.value)),
     ):
         weight = max(_weight(sign * np.atleast_1d(v), sign * bounds[0], sign * bounds[1]) for v in figures.values())
         if weight:
@@ -109,7 +101,7 @@ def _parameter_findings(run: Sampling) -> list[Finding]:
 
 def _weight(values: FloatArray, good: float, usable: float) -> int:
     """Return 0, 1 or 2 for how many of a quantity's values lie above a bound, chance allowed for."""
-    allowed = CHANCE_SHARE * values.size
+    allowed = CHANCE_SHARE.value * values.size
     return 2 if (values > usable).sum() > allowed else 1 if (values > good).sum() > allowed else 0
 
 
@@ -124,25 +116,25 @@ def _beyond(run: Sampling, what: str, figures: Mapping[str, FloatArray], sign: f
 
 def _sampler_findings(run: Sampling, draws: Draws) -> list[Finding]:
     found, total = [], run.n_chains * run.n_draws
-    if divergent := sum(run.divergences):
+    if (divergent := sum(run.divergences)) > DIVERGENT_ANY.value * total:
         found.append(Finding(
-            2 if divergent > DIVERGENT_SHARE * total else 1,
+            2 if divergent > DIVERGENT_SHARE.value * total else 1,
             f"{divergent} of {total} draws diverged: where the posterior is narrow it may not have been reached.",
             "Raise adapt_delta (0.95, 0.99); if divergences stay, hold the items with tighter priors.",
         ))  # fmt: skip
-    if (hits := sum(run.treedepth_hits)) > TREEDEPTH_SHARE * total:
+    if (hits := sum(run.treedepth_hits)) > TREEDEPTH_SHARE.value * total:
         found.append(Finding(
             1,
             f"{hits} of {total} draws reached the limit of the tree depth, {draws.max_treedepth}: the sampler moved "
             "less far than it wanted.",
             f"Raise max_treedepth to {draws.max_treedepth + 2}; each draw may take longer.",
         ))  # fmt: skip
-    low = [k for k, e in enumerate(run.ebfmi) if not e >= EBFMI_LOW and np.isfinite(e)]
+    low = [k for k, e in enumerate(run.ebfmi) if not e >= EBFMI_LOW.value and np.isfinite(e)]
     if low:
         values = ", ".join(f"{run.ebfmi[k]:.2f} in chain {draws.chain_numbers[k]}" for k in low)
         found.append(Finding(
             1,
-            f"E-BFMI is below {EBFMI_LOW:g} ({values}): the tails of the posterior are explored slowly.",
+            f"E-BFMI is below {EBFMI_LOW.value:g} ({values}): the tails of the posterior are explored slowly.",
             "Sample longer, and give scales and hyperparameters tighter priors.",
         ))  # fmt: skip
     return found

@@ -9,7 +9,7 @@ import pytest
 from scipy.signal import lfilter
 
 from psychoeval.errors import NotComparableError
-from psychoeval.results import sampling_findings as bounds
+from psychoeval.results import sampling_thresholds as bounds
 from psychoeval.results.draws import Draws
 from psychoeval.results.loo import loo, loo_difference
 from psychoeval.results.sampling import Sampling, diagnose
@@ -133,7 +133,7 @@ def test_one_of_a_hundred_items_may_lie_beyond_by_chance() -> None:
                  sample_stats={}, max_treedepth=10)  # fmt: skip
     slopes[0, :, :2] += 0.3
     within = diagnose(with_values(many, discrimination=slopes))
-    assert (within.rhat["discrimination"] > bounds.RHAT_GOOD).sum() == 2
+    assert (within.rhat["discrimination"] > bounds.RHAT_GOOD.value).sum() == 2
     assert within.grade == "good"
     assert within.worst(3)[0].place < 2
     slopes[0, :, 2] += 0.3
@@ -331,3 +331,9 @@ def test_what_leave_one_out_cannot_use_is_refused(good: Draws) -> None:
         loo(dataclasses.replace(good, log_likelihood=alike))
     with pytest.raises(NotComparableError, match="20 draws, too few"):
         loo(made_up(draws=5))
+
+
+def test_every_threshold_stands_in_the_table_once() -> None:
+    named = [value for value in vars(bounds).values() if isinstance(value, bounds.Threshold)]
+    assert sorted(map(repr, named)) == sorted(map(repr, bounds.THRESHOLDS))
+    assert all(threshold.reason and threshold.about for threshold in named)
