@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from psychoeval.plots.binned_curves import binned_curves
 from psychoeval.plots.bump import rank_bump
 from psychoeval.plots.chain_traces import chain_traces
 from psychoeval.plots.curves import item_curves
+from psychoeval.plots.difficulty_bins import difficulty_bins
 from psychoeval.plots.forest import ability_forest
+from psychoeval.plots.pair_differences import pair_differences
 from psychoeval.plots.plane import item_plane
 from psychoeval.plots.prior_posterior import prior_posterior
 from psychoeval.plots.rank_probabilities import rank_probabilities
 from psychoeval.plots.scatter_abilities import ability_scatter
 from psychoeval.plots.scatter_items import item_scatter
 from psychoeval.plots.score_check import score_check
+from psychoeval.plots.stability import stability
 
 __all__ = [
     "ability_forest",
     "ability_scatter",
+    "binned_curves",
     "chain_traces",
+    "difficulty_bins",
     "item_curves",
     "item_plane",
     "item_scatter",
+    "pair_differences",
     "prior_posterior",
     "rank_bump",
     "rank_probabilities",
     "score_check",
+    "stability",
 ]
