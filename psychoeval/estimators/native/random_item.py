@@ -70,8 +70,8 @@ class RandomItem:
     Notes
     -----
     7 nodes integrate an item out to 6e-5 log-likelihood units or better (Rasch and 2PL by intercept, 10 persons or
-    more), and to 2e-3 by difficulty or with guessing, where 15 nodes reach 1e-4. A 2PL of 100 x 1000 takes about 1.25 CPU
-    seconds, nine tenths of them in some ten evaluations of cells at 49 nodes and as many at fewer.
+    more), and to 2e-3 by difficulty or with guessing, where 15 nodes reach 1e-4. A 2PL of 100 x 1000 takes about 1.3
+    CPU seconds, half of them in eight or nine evaluations of the cells at 49 nodes.
 
     Measured by ``benchmarks/random_item_recovery.py`` beside ``map`` (published priors): 2PL, theta ~ N(0, 1),
     b ~ N(0, 1.5), a ~ LN(0, .3), complete binary data, 100 seeds (`random-item` at 100 x 300: 24). Coverage of nominal
