@@ -250,6 +250,22 @@ def screen_data(
             print("Nothing stands out.")
 
 
+@app.command("audit")
+def audit_data(
+    data: Data,
+    report: Annotated[Path, typer.Option(help="Write an HTML report here.")],
+    replications: Annotated[int, typer.Option(min=2, help="Of the bootstrap over systems.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    read: ReadOption = None,
+    missing: MissingOption = None,
+) -> None:
+    """Look at items and systems of DATA without a model: item table, bins, curves, stability, factors."""
+    from psychoeval.report.audit import audit_report
+
+    responses = load_responses(data, read or [], missing)
+    print(audit_report(responses, report, replications=replications, seed=seed).resolve())
+
+
 @app.command()
 def data(output: FormatOption = "table") -> None:
     """List the bundled data sets."""

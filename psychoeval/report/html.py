@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,17 +43,25 @@ def report(comparison: Comparison, path: str | Path, *, title: str | None = None
     SettingsError
         If the file cannot be written, or `path` is a folder, a device, a pipe or a socket.
     """
-    target = Path(path)
-    make_folder(checked_target(target).parent)
-    text = render(content(comparison, title))
-    write_whole(target, lambda file: file.write(text.encode("utf-8")))
-    return target
+    return write_page("report.html.j2", lambda: content(comparison, title), path)
 
 
 def render(what: Content) -> str:
     """Return the report as HTML text."""
-    text = _environment().get_template("report.html.j2").render(c=what)
-    return _FORBIDDEN.sub("\ufffd", text)
+    return _render("report.html.j2", what)
+
+
+def write_page(template: str, make: Callable[[], Any], path: str | Path) -> Path:
+    """Fill a template with what `make` returns (as ``c``) and write it, as `report` does."""
+    target = Path(path)
+    make_folder(checked_target(target).parent)
+    text = _render(template, make())
+    write_whole(target, lambda file: file.write(text.encode("utf-8")))
+    return target
+
+
+def _render(template: str, what: Any) -> str:
+    return _FORBIDDEN.sub("\ufffd", _environment().get_template(template).render(c=what))
 
 
 def _environment() -> Any:
