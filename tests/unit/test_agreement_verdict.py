@@ -9,6 +9,7 @@ import pytest
 
 from psychoeval.agreement import thresholds
 from psychoeval.agreement.pair import PairComparison, compare_pair
+from psychoeval.agreement.relation import relate
 from psychoeval.irt.models import ItemModel, Normal, Priors
 from psychoeval.irt.parameters import Abilities
 from psychoeval.responses.matrix import Responses
@@ -378,3 +379,16 @@ def test_every_threshold_has_its_reason() -> None:
     for found in named.values():
         assert len(found.reason) > 20
         assert len(found.about) > 10
+
+
+def test_another_latent_law_is_a_named_difference_and_no_disagreement() -> None:
+    nodes = np.linspace(-3, 3, 7)
+    weights = np.full(7, 1 / 7)
+    law = LatentDistribution(0.0, 1.0, nodes, weights)
+    normal = made()
+    assert normal.latent_distribution is not None
+    relation = relate(normal, replace(normal, latent_distribution=law))
+    assert relation.differences == {"latent law": "different latent laws: normal against empirical"}
+    assert relation.kind == "objective"
+    assert relate(normal, normal).differences == {}
+    assert relate(normal, normal).kind == "same likelihood"
