@@ -18,8 +18,8 @@ class Relation:
     kind : str
         Which limits apply (`thresholds.LIMITS`).
     differences : mapping of name to words
-        Named differences, ``model``, ``priors``, ``latent law`` and ``data``: fits that differ so answer different questions, and
-        never simply disagree.
+        Named differences, ``model``, ``priors``, ``latent law`` and ``data``: fits that differ so answer different
+        questions, and never simply disagree.
     same_items : bool
         Whether both have the same kind of item parameters, so that these decide as well.
     other_scoring : str
