@@ -120,7 +120,9 @@ def test_ctrl_c_in_a_terminal_returns_at_once_and_says_what_was_stopped(tmp_path
 
     child, screen = pty.fork()
     if child == 0:
-        os.execve(sys.executable, [sys.executable, "-W", "ignore", "-c", RUN], {**os.environ, "TERM": "xterm"})
+        # Python 3.13 colors tracebacks.
+        surroundings = {**os.environ, "TERM": "xterm", "NO_COLOR": "1"}
+        os.execve(sys.executable, [sys.executable, "-W", "ignore", "-c", RUN], surroundings)
     said, sent, end = b"", 0.0, time.monotonic() + 60
     try:
         while time.monotonic() < end:
