@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 
 from psychoeval.audit.factors import Factors
+from psychoeval.audit.settings import generator
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.irt.intervals import correlation_interval
 from psychoeval.responses.ids_and_counts import is_missing
@@ -96,7 +97,7 @@ def cluster_items(factors: Factors, n_clusters: int | None = None, *, most: int 
     numbers = [n_clusters] if n_clusters is not None else list(range(2, most + 1))
     if min(numbers) < 2 or max(numbers) >= len(x):
         raise SettingsError(f"{max(numbers)} clusters of {len(x)} items with loadings.", "Take 2 or more, and fewer.")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     found = [_k_means(x, k, rng) for k in numbers]
     sizes = [_silhouette(x, labels, rng) for labels in found]
     best = int(np.argmax(sizes))
@@ -131,7 +132,7 @@ def associate(clusters: ItemClusters, property_of_item: Any, *, replications: in
         raise DataError("The clusters or the property do not vary.", "There is nothing to associate.")
     shape = (int(rows.max()) + 1, len(names))
     v = _cramers_v(rows, columns, shape)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     null = np.array([_cramers_v(rows, rng.permutation(columns), shape) for _ in range(replications)])
     p = float((1 + (null >= v - 1e-12).sum()) / (1 + replications))
     return Association(v, p, float(null.mean()), int(used.sum()))

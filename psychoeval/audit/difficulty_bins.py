@@ -152,7 +152,7 @@ def bin_difficulty(responses: Responses, *, edges: tuple[float, ...] = EDGES) ->
     SettingsError
         For other edges.
     """
-    if len(edges) < 2 or edges[0] != 0 or edges[-1] != 1 or any(a >= b for a, b in pairwise(edges)):
+    if len(edges) < 2 or edges[0] != 0 or edges[-1] != 1 or not all(a < b for a, b in pairwise(edges)):
         raise SettingsError(f"edges are {edges!r}.", "Give rising numbers from 0 to 1, such as (0, .2, .4, .6, .8, 1).")
     p = row_moments(responses.successes.T, responses.trials.T).mean
     r = item_rest_correlation(responses.successes, responses.trials)[0]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from psychoeval.audit.low_rank import fit_low_rank
 from psychoeval.audit.rotation import varimax
+from psychoeval.audit.settings import check_whole, generator
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.irt.margins import logit_margins, slope_free_residuals
 from psychoeval.responses.matrix import Responses
@@ -111,6 +112,7 @@ def parallel_analysis(responses: Responses, *, replications: int = 100, seed: in
     SettingsError
         If there are fewer than 20 replications.
     """
+    check_whole("replications", replications, 1)
     if replications < 20:
         raise SettingsError(f"replications={replications} give no 95 % quantile.", "Take 20 or more.")
     part = _varying(responses)
@@ -118,7 +120,7 @@ def parallel_analysis(responses: Responses, *, replications: int = 100, seed: in
     margins = logit_margins(successes, trials)
     p = 1 / (1 + np.exp(margins.column - margins.row[:, None]))
     observed = _singular_values(successes, trials)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     null = np.stack([_singular_values(rng.binomial(trials, p), trials) for _ in range(replications)])
     limit = np.quantile(null, _QUANTILE, axis=0)
     above = observed > limit
@@ -151,6 +153,7 @@ def analyze_factors(
         raise SettingsError(f"method={method!r} is unknown.", f"Give one of {', '.join(get_args(Method))}.")
     kept = np.array([s == "estimated" for s in item_status(responses)])
     part = _varying(responses)
+    check_whole("n_factors", n_factors, 1)
     most = min(part.n_persons - 1, part.n_items)
     if not 1 <= n_factors <= most:
         raise SettingsError(f"n_factors={n_factors} of {part.n_persons} x {part.n_items}.", f"Give 1 to {most}.")

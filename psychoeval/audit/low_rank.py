@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from psychoeval.audit.settings import generator
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.responses.matrix import Responses
 
@@ -85,7 +86,7 @@ def fit_low_rank(successes: CountArray, trials: CountArray, rank: int, seed: int
         Of the start.
     """
     n, j = trials.shape
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     u, v = rng.normal(0, 0.5, (n, rank)), rng.normal(0, 0.5, (j, rank))
     k, t = successes.sum(axis=0), trials.sum(axis=0)
     d = np.log((k + 0.5) / (t - k + 0.5))
@@ -128,7 +129,7 @@ def choose_rank(
     """
     if most < 1 or folds < 2 or not 0 < share < 1:
         raise SettingsError("most is at least 1, folds at least 2, share between 0 and 1.", "Change these settings.")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     scores = np.empty((folds, most + 1))
     held_out = 0
     for fold in range(folds):

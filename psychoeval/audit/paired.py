@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 from scipy.stats import false_discovery_control
 
-from psychoeval.audit.settings import check_level, check_whole
+from psychoeval.audit.settings import check_level, check_whole, generator
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.irt.classical import BLOCK_CELLS, BoolArray, FloatArray
 from psychoeval.irt.clustered import Grouping
@@ -230,7 +230,7 @@ def _rows(
 
 def _bootstrap_counts(n_clusters: int, replications: int, seed: int | np.random.Generator) -> FloatArray:
     """Return how often each cluster is drawn, (R, G)."""
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     return rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=replications).astype(float)
 
 

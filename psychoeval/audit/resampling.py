@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.audit.settings import check_level, check_whole
+from psychoeval.audit.settings import check_level, check_whole, generator
 from psychoeval.errors import DataError
 from psychoeval.irt.classical import FloatArray, item_rest_correlation, row_moments
 from psychoeval.irt.weighted import weighted_item_statistics
@@ -147,7 +147,7 @@ def resample_systems(
     check_whole("replications", replications, 2)
     check_level(level)
     n = responses.n_persons
-    weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=replications).astype(float)
+    weights = generator(seed).multinomial(n, np.full(n, 1 / n), size=replications).astype(float)
     notes = (f"{replications} samples of {n} {responses.person_label}s with replacement, rows whole; "
              f"{level:.0%} percentile intervals.")  # fmt: skip
     return _stability(responses, weights, (), "bootstrap", level, (notes,), jackknife=False)

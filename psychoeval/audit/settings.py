@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from psychoeval.errors import SettingsError
 
 
@@ -15,3 +17,10 @@ def check_whole(name: str, value: int, least: int) -> None:
     """Refuse a setting that is not a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise SettingsError(f"{name} is {value!r}.", f"Give a whole number of {least} or more.")
+
+
+def generator(seed: int | np.random.Generator) -> np.random.Generator:
+    """Return the generator of a seed; refuse what is none."""
+    if not isinstance(seed, np.random.Generator):
+        check_whole("seed", seed, 0)
+    return np.random.default_rng(seed)

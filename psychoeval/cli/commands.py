@@ -255,7 +255,7 @@ def audit_data(
     data: Data,
     report: Annotated[Path, typer.Option(help="Write an HTML report here.")],
     replications: Annotated[int, typer.Option(min=2, help="Of the bootstrap over systems.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     read: ReadOption = None,
     missing: MissingOption = None,
 ) -> None:

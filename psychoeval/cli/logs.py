@@ -35,6 +35,7 @@ def import_logs(
     from psychoeval.responses.readers.selection import select
     from psychoeval.responses.writing import write_frame, write_table
 
+    _check_targets(paths, out, rows)
     options = parse_pairs("--read", read or [], numeric=())
     unknown = options.keys() - set(READ_LOG)
     if unknown:
@@ -43,14 +44,27 @@ def import_logs(
     of_files: dict[str, Any] = {key: given.pop(key) for key in OF_FILES if key in given}
     log = read_log(paths, **of_files, progress=_progress if sys.stderr.isatty() else None)
     say(repr(log))
-    if rows is not None:
-        write_frame(log.to_frame(), rows)
     selected = select(log, **given, source=", ".join(paths), name=Path(paths[0]).name.split(".")[0] or "responses")
     for note in selected.responses.notes:
         say(f"- {note}")
     write_table(selected.responses, out)
+    if rows is not None:
+        write_frame(log.to_frame(), rows)
     say(repr(selected.responses))
     print(out)
+
+
+def _check_targets(paths: list[str], out: Path, rows: Path | None) -> None:
+    """Refuse targets that cannot be written, that are one file, or that would replace what is read."""
+    from psychoeval.responses.readers.sources import find_files
+    from psychoeval.responses.writing import checked_ending
+
+    targets = [checked_ending(p).resolve() for p in (out, rows) if p is not None]
+    if len(set(targets)) < len(targets):
+        raise SettingsError(f"--out and --rows are both {out}.", "Give each a file of its own.")
+    for read in find_files(paths):
+        if read.resolve() in targets:
+            raise SettingsError(f"{read} is read, and would be replaced.", "Write elsewhere.")
 
 
 def _progress(done: int, total: int, path: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from psychoeval.errors import EngineUnavailableError, SettingsError
-from psychoeval.files import write_whole
+from psychoeval.files import checked_target, write_whole
 from psychoeval.responses.continuous import ContinuousResponses
 from psychoeval.responses.matrix import Responses
 
@@ -48,16 +49,32 @@ def write_table(responses: Responses | ContinuousResponses, path: str | os.PathL
 
 def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], notes: tuple[str, ...] = ()) -> Path:
     """Write a table, as its ending says, whole or not at all; Parquet keeps the notes."""
-    file = Path(path)
+    file = checked_ending(path)
     name = file.name.lower()
-    if not name.endswith((*_PARQUET, *_TEXT)):
-        raise SettingsError(f"{file} has no ending that says its kind.", f"Choose {', '.join((*_PARQUET, *_TEXT))}.")
     if name.endswith(_PARQUET):
         content = _parquet(frame, notes)
     else:
-        content = frame.to_csv(index=False, sep="\t" if ".tsv" in name else ",", lineterminator="\n").encode()
+        text = frame.to_csv(
+            index=False, sep="\t" if ".tsv" in name else ",", lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC
+        )
+        content = text.encode("utf-8", "backslashreplace")  # error messages may hold half a character
         content = gzip.compress(content, mtime=0) if name.endswith(".gz") else content
     write_whole(file, lambda out: out.write(content))
+    return file
+
+
+def checked_ending(path: str | os.PathLike[str]) -> Path:
+    """Return `path` if its ending is that of a table, and a file can stand there.
+
+    Raises
+    ------
+    SettingsError
+        If not.
+    """
+    file = Path(path)
+    if not file.name.lower().endswith((*_PARQUET, *_TEXT)):
+        raise SettingsError(f"{file} has no ending that says its kind.", f"Choose {', '.join((*_PARQUET, *_TEXT))}.")
+    checked_target(file)
     return file
 
 
@@ -78,6 +95,8 @@ def _long(responses: Responses | ContinuousResponses) -> pd.DataFrame:
     shown[~observed.any(axis=1), 0] = True
     shown[0, ~observed.any(axis=0)] = True
     rows, columns = np.nonzero(shown)
+    if responses.person_label in ("item", "successes", "trials", "score"):
+        raise SettingsError(f"Persons are called {responses.person_label!r}, as a column is.", "Call them otherwise.")
     ids = {
         responses.person_label: pd.Categorical.from_codes(rows.tolist(), pd.Index(list(responses.person_ids))),
         "item": pd.Categorical.from_codes(columns.tolist(), pd.Index(list(responses.item_ids))),

@@ -160,3 +160,12 @@ def test_counts_are_taken_as_proportions() -> None:
     one, two = (analyze_factors(r, 2) for r in (responses, twice))
     assert one.loadings == pytest.approx(two.loadings, abs=1e-10)
     assert replace(one, notes=()).to_frame().shape == (180, 2)
+
+
+def test_settings_that_mean_nothing_are_refused() -> None:
+    responses, _ = three_factors(13)
+    for seed in (-1, 0.5):
+        with pytest.raises(SettingsError, match="seed is"):
+            parallel_analysis(responses, seed=seed)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="n_factors"):
+        analyze_factors(responses, 1.5)  # type: ignore[arg-type]

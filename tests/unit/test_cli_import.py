@@ -51,3 +51,19 @@ def test_choices_are_given_with_read(logs: Path, tmp_path: Path) -> None:
             CliRunner().invoke(app, [*command, wrong], catch_exceptions=False)
     result = CliRunner().invoke(app, [*command, "metric=match", "--read", "bounds=0:1", "--read", "threshold=0.5"])
     assert result.exit_code == 0, result.output
+
+
+def test_targets_never_replace_what_is_read_or_each_other(logs: Path, tmp_path: Path) -> None:
+    same = tmp_path / "x.csv"
+    for command in (
+        [str(logs), "--out", str(same), "--rows", str(same)],
+        [str(logs), "--out", str(tmp_path / "x.xls")],
+    ):
+        with pytest.raises(SettingsError):
+            CliRunner().invoke(app, ["import", *command], catch_exceptions=False)
+    table = tmp_path / "irw.csv"
+    table.write_text("id,item,resp\nA,q1,1\n")
+    with pytest.raises(SettingsError, match="is read, and would be replaced"):
+        CliRunner().invoke(app, ["import", str(table), "--out", str(table)], catch_exceptions=False)
+    assert table.read_text().startswith("id,item,resp")
+    assert not same.exists()

@@ -159,3 +159,17 @@ def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
     path.write_bytes(bytes(raw))
     with pytest.raises(DataError, match=r"log\.eval"):
         read(path)
+
+
+def test_samples_that_are_not_there_are_told(tmp_path: Path) -> None:
+    whole = content([sample(1, "C")])
+    whole["results"]["total_samples"] = 2
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(whole))
+    assert any("had 2 samples; the log holds 1" in n for n in counts(path).notes)
+    odd = tmp_path / "odd.eval"
+    with zipfile.ZipFile(archive(tmp_path / "log.eval", [sample(1, "C")])) as old, zipfile.ZipFile(odd, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+        new.writestr("samples/2_epoch_1.jsoN", json.dumps(sample(2, "C")))
+    assert any("1 rows left out: members of Inspect's samples" in n for n in counts(odd).notes)

@@ -223,4 +223,4 @@ def test_the_command_imports_a_leaderboard(tmp_path: Path) -> None:
     options = [part for pair in reading for part in ("--read", pair)]
     ran = CliRunner().invoke(app, ["import", str(path), "--out", str(tmp_path / "out.csv"), *options])
     assert ran.exit_code == 0, ran.output
-    assert (tmp_path / "out.csv").read_text().startswith("system,item,score\nA,MMLU,90.5\n")
+    assert (tmp_path / "out.csv").read_text().startswith('"system","item","score"\n"A","MMLU",90.5\n')

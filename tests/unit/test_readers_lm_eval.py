@@ -107,3 +107,18 @@ def test_a_line_that_was_cut_off_is_named(tmp_path: Path) -> None:
     path.write_text(path.read_text()[:-20])
     with pytest.raises(DataError, match="line 2 is no JSON"):
         read(path)
+
+
+@pytest.mark.parametrize("said", [[1], {"sums": None}, {"sums": [1]}, "yes"])
+def test_odd_words_on_what_is_better_say_nothing(tmp_path: Path, said: Any) -> None:
+    path = write(tmp_path, [line(0, 1.0)])
+    results = json.loads((tmp_path / f"results_{DATE}.json").read_text())
+    (tmp_path / f"results_{DATE}.json").write_text(json.dumps(results | {"higher_is_better": said}))
+    found = read(path)
+    assert isinstance(found, Responses)
+    assert found.successes.tolist() == [[1]]
+
+
+def test_a_metric_that_is_no_name_is_refused_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="line 1: a metric is"):
+        read(write(tmp_path, [line(0, 1, metrics=[[1]])]))

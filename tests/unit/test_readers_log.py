@@ -215,3 +215,26 @@ def test_the_table_as_a_frame() -> None:
     assert frame["person"].tolist() == ["A", "B"]
     assert frame["outcome"].tolist() == ["scored", "errored"]
     assert np.isnan(frame["score"].iloc[1])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"threshold": math.nan}, {"threshold": math.inf}, {"threshold": "high"}, {"bounds": (0, math.inf)},
+     {"bounds": (math.nan, 1)}, {"bounds": (1, 0)}, {"bounds": (0,)}, {"metric": 5}, {"filter": [1]}, {"metric": ()}],
+)  # fmt: skip
+def test_settings_that_mean_nothing_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(SettingsError):
+        select(log_of(row("A", "q1")), **options)  # type: ignore[arg-type]
+
+
+def test_bounds_given_for_right_and_wrong_answers_are_kept() -> None:
+    found = select(log_of(row("A", "q1"), row("A", "q2", 0)), bounds=(0, 10)).responses
+    assert isinstance(found, ContinuousResponses)
+    assert found.upper == 10
+
+
+def test_no_score_keeps_no_mean_and_gigantic_ones_are_refused() -> None:
+    with pytest.raises(DataError, match="No response has a score"):
+        select(log_of(failed("A", "q1")), threshold="keep-mean")
+    with pytest.raises(DataError, match=r"not a finite number of at most 1e\+100"):
+        log_of(row("A", "q1", 1e308))

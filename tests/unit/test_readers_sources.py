@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import pickle
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -150,3 +152,47 @@ def test_shapes(tmp_path: Path) -> None:
     assert shape(b'[{"a": "\\"x\\": 1", "b": {"c": 1}}, {"e": 1}]') == ("array", {"a", "b"}, {"c"})
     assert shape(b"a,b\n1,2\n") == ("text", set(), set())
     assert shape(b"PAR1....") == ("parquet", set(), set())
+
+
+def test_linked_folders_are_read_once_and_loops_end(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    inside.mkdir()
+    outside.mkdir()
+    write(outside / "log.json", GOOD)
+    (inside / "link").symlink_to(outside)
+    (inside / "again").symlink_to(outside)
+    (outside / "loop").symlink_to(inside)
+    assert [p.name for p in find_files([inside])] == ["log.json"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_pipes_are_refused_and_do_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    with pytest.raises(DataError, match="is no plain file"):
+        read_log(tmp_path / "pipe.json")
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "log.json", GOOD)
+
+    def refused(top: object, onerror: Any, followlinks: bool) -> list[object]:
+        onerror(PermissionError(13, "Permission denied", str(tmp_path / "secret")))
+        return []
+
+    monkeypatch.setattr(sources.os, "walk", refused)
+    with pytest.raises(DataError, match=r"secret cannot be read: Permission denied"):
+        find_files([tmp_path])
+
+
+def test_an_empty_path_and_what_is_no_path_are_refused() -> None:
+    with pytest.raises(DataError, match="A path is empty"):
+        read_log("")
+    with pytest.raises(SettingsError, match="A path is None"):
+        read_log([None])  # type: ignore[list-item]
+
+
+def test_a_damaged_gzip_head_is_named(tmp_path: Path) -> None:
+    packed = bytearray(gzip.compress(GOOD))
+    packed[12:20] = bytes(8)
+    with pytest.raises(DataError, match=r"log\.json\.gz cannot be read"):
+        read_log(write(tmp_path / "log.json.gz", bytes(packed)))

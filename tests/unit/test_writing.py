@@ -17,7 +17,7 @@ from psychoeval.responses.writing import write_table
 def counts() -> Responses:
     successes, trials = np.array([[1, 0, 2], [0, 0, 0], [3, 0, 0]]), np.array([[1, 0, 2], [0, 0, 0], [4, 0, 1]])
     return Responses.from_array(
-        successes, trials, person_ids=["A", 'b,"c"', "NA"], item_ids=["q 1", "ü", "3"], person_label="system"
+        successes, trials, person_ids=["A", 'b,"c"', "NA"], item_ids=[" q 1", "ü\r", "3"], person_label="system"
     )
 
 
@@ -41,7 +41,7 @@ def test_parquet_keeps_the_notes(tmp_path: Path) -> None:
 def test_bounded_scores_are_written(tmp_path: Path) -> None:
     given = ContinuousResponses(np.array([[0.5, np.nan], [1, 0.25]]), 0, 1, ("A", "B"), ("q1", "q2"))
     path = write_table(given, tmp_path / "x.csv")
-    assert path.read_text() == "system,item,score\nA,q1,0.5\nB,q1,1.0\nB,q2,0.25\n"
+    assert path.read_text() == '"system","item","score"\n"A","q1",0.5\n"B","q1",1.0\n"B","q2",0.25\n'
 
 
 def test_an_unknown_ending_and_a_folder_are_refused(tmp_path: Path) -> None:

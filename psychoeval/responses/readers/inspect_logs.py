@@ -57,6 +57,11 @@ def read_archive(source: Source, log: LogBuilder, options: ReadOptions) -> None:
     """Read an ``.eval`` log, a sample at a time; without a header (a run that was killed) its start is used."""
     with Archive(source.path) as archive:
         names = [n for n in archive.names if _SAMPLE.match(n)]
+        for other in archive.names:
+            if other.startswith("samples/") and not other.endswith("/") and other not in names:
+                log.drop(
+                    "members of Inspect's samples that are not called <id>_epoch_<n>.json", f"{source.place}, {other}"
+                )
         head = next((n for n in ("header.json", "_journal/start.json") if n in archive.names), None)
         if head is None:
             raise DataError(f"{source.place} has neither header.json nor _journal/start.json.", "Is it an Inspect log?")
@@ -88,6 +93,10 @@ def _read(
     for name, sample in samples:
         place = f"{source.place}, {name}"
         _add_sample(need(sample, dict, place, "the sample"), place, common, scorers, status, log)
+    results = content.get("results")
+    total = results.get("total_samples") if isinstance(results, dict) else None
+    if isinstance(total, int) and total != n:
+        log.notes.append(f"{source.place}: the run had {total} samples; the log holds {n} of them.")
     if status != "success":
         log.notes.append(f"{source.place}: the run ended with status {status!r}; it holds {n}{_planned(head)} samples.")
 

@@ -60,9 +60,8 @@ def read_samples(source: Source, log: LogBuilder, options: ReadOptions) -> None:
             "lies beside them.",
             "Keep both in one folder, or name the system: person=.",
         )
-    for metric, higher in (results.get("higher_is_better") or {}).get(task, {}).items() if results else ():
-        if higher is False:
-            log.scale(metric, Scale(higher_is_better=False), source.place)
+    for metric in _lower_is_better(results or {}, task):
+        log.scale(metric, Scale(higher_is_better=False), source.place)
     for at, row in read_json_lines(source):
         place = f"{source.place}, line {at}"
         need(row, dict, place, "the row")
@@ -76,8 +75,15 @@ def read_samples(source: Source, log: LogBuilder, options: ReadOptions) -> None:
         if not metrics:
             raise DataError(f"{place} has no metric.", "Was the task run with a metric for each document?")
         for metric in need(metrics, list, place, "metrics"):
-            score = _score(row.get(metric), place, str(metric))
-            log.add(common._replace(metric=str(metric), score=score))
+            need(metric, str, place, "a metric")
+            log.add(common._replace(metric=metric, score=_score(row.get(metric), place, metric)))
+
+
+def _lower_is_better(results: Mapping[str, Any], task: str) -> list[str]:
+    """Return the metrics of a task that its results say are better low."""
+    by_task = results.get("higher_is_better")
+    of_task = by_task.get(task) if isinstance(by_task, dict) else None
+    return [m for m, higher in of_task.items() if higher is False] if isinstance(of_task, dict) else []
 
 
 def _score(value: Any, place: str, metric: str) -> float:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Outcome = Literal["scored", "unscored", "errored", "refused", "cancelled", "not attempted"]
 OUTCOMES: Final[tuple[Outcome, ...]] = ("scored", "unscored", "errored", "refused", "cancelled", "not attempted")
 
+#: Larger scores are no scores of a benchmark, and their sums would overflow.
+LARGEST_SCORE: Final = 1e100
 #: The metric of a response that was not judged, where the log does not say by what it would have been.
 ANY_METRIC: Final = "(not judged)"
 
@@ -192,9 +194,10 @@ class LogBuilder:
             lacking = next(name for name in ("person", "item", "metric") if not getattr(record, name).strip())
             raise DataError(f"{_place(record)}: a response without {_NOUNS[lacking]}.", "The log must name it.")
         scored = record.outcome == "scored"
-        if scored and not abs(record.score) < np.inf:
+        if scored and not abs(record.score) <= LARGEST_SCORE:
             raise DataError(
-                f"{_place(record)}: {record.metric} of item {record.item!r} is {record.score}, not a finite number.",
+                f"{_place(record)}: {record.metric} of item {record.item!r} is {record.score}, not a finite number "
+                f"of at most {LARGEST_SCORE:g}.",
                 "Correct the log, or choose another metric.",
             )
         for name in _TEXTS:

@@ -71,6 +71,9 @@ def read_log(
     In folders and globs, files of no known format are passed over and counted in `EvaluationLog.notes`.
     """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    for path in given:
+        if not isinstance(path, (str, os.PathLike)):
+            raise SettingsError(f"A path is {path!r}.", "Give texts or paths.")
     files = find_files([os.fspath(p) for p in given])
     named = {Path(p) for p in given if Path(p).is_file()}
     options = ReadOptions(

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.errors import DataError
+from psychoeval.errors import DataError, SettingsError
 from psychoeval.responses.ids_and_counts import CountArray, frozen, smallest_dtype
 from psychoeval.responses.readers.log import Scale
 
@@ -53,6 +53,27 @@ class Cells:
         return np.bincount(place, weights=weights, minlength=n).astype(np.float64).reshape(self.shape)
 
 
+def check_scores(threshold: Threshold, bounds: tuple[float, float] | None) -> None:
+    """Refuse a threshold or bounds that are no finite numbers.
+
+    Raises
+    ------
+    SettingsError
+    """
+    if not (threshold is None or threshold == "keep-mean" or _is_number(threshold)):
+        raise SettingsError(f"threshold={threshold!r} is unknown.", 'Give a finite number, or "keep-mean".')
+    if bounds is None:
+        return
+    if not (isinstance(bounds, tuple | list) and len(bounds) == 2 and all(_is_number(b) for b in bounds)):
+        raise SettingsError(f"bounds={bounds!r} are not two finite numbers.", "Give (lower, upper).")
+    if bounds[0] >= bounds[1]:
+        raise SettingsError(f"bounds={bounds!r} do not rise.", "Give the lower one first.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < np.inf
+
+
 def counts(cells: Cells, threshold: Threshold) -> tuple[CountArray, CountArray, list[str]]:
     """Return successes and trials of each cell, and notes on what counts as a success."""
     notes: list[str] = []
@@ -81,6 +102,8 @@ def _right(score: NDArray[np.float64], threshold: Threshold, scale: Scale, notes
         if not higher:
             notes.append("Lower is better: scores of 0 are right and of 1 wrong.")
         return signed >= (1.0 if higher else 0.0)
+    if threshold == "keep-mean" and np.isnan(signed).all():
+        raise DataError("No response has a score.", 'threshold="keep-mean" needs some.')
     if threshold == "keep-mean":
         cut = _mean_keeping(signed[~np.isnan(signed)], scale)
         notes.append(f"The threshold that changes the mean least is {cut if higher else -cut:g}.")

@@ -15,7 +15,7 @@ from psychoeval.responses.continuous import ContinuousResponses
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.readers.joining import Items, by_appearance, combined, join_items
 from psychoeval.responses.readers.log import ANY_METRIC, OUTCOMES, Dropped, EvaluationLog, Scale
-from psychoeval.responses.readers.scores import Cells, Threshold, counts, means
+from psychoeval.responses.readers.scores import Cells, Threshold, check_scores, counts, means
 from psychoeval.wording import some, some_of
 
 Errors = Literal["missing", "wrong"]
@@ -119,6 +119,14 @@ def select(
     DataError
         If the metric or filter must be chosen, rows repeat, no row is left, or scores lie outside their bounds.
     """
+    check_scores(threshold, bounds)
+    for option, value in (("metric", metric), ("filter", filter)):
+        if (
+            value is not None
+            and not isinstance(value, str)
+            and not (isinstance(value, Sequence) and value and all(isinstance(n, str) for n in value))
+        ):
+            raise SettingsError(f"{option}={value!r} is no name.", "Give a text, or several.")
     if errors not in ("missing", "wrong"):
         raise SettingsError(f"errors={errors!r} is unknown.", 'Give "missing" or "wrong".')
     if duplicates not in ("error", "trials", "first", "last"):
@@ -155,7 +163,7 @@ def select(
     person_ids = tuple(names[k] for k in codes[chosen][first])
     shape = (len(person_ids), len(items.ids))
     cells = Cells(of_person[counted], items.of_row[counted], values[counted], scale, shape)
-    if threshold is not None or cells.are_binary:
+    if threshold is not None or (cells.are_binary and bounds in (None, (0, 1))):
         successes, trials, said = counts(cells, threshold)
         responses: Responses | ContinuousResponses = Responses(
             successes, trials, person_ids, items.ids, person_label="system", name=name, source=source,

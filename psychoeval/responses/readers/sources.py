@@ -7,7 +7,9 @@ import glob
 import gzip
 import io
 import json
+import os
 import zipfile
+import zlib
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,10 +64,12 @@ def open_source(path: Path) -> Source:
     DataError
         If it cannot be read, or is a pickle.
     """
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path} is no plain file.", "Pipes and devices are not read: save what they give to a file.")
     try:
         with _opened(path) as file:
             head = file.read(_HEAD)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} cannot be read: {error}.", "Check the path and the file.") from None
     if path.suffix.lower() in _PICKLE_SUFFIXES or head[:1] == b"\x80":
         raise DataError(f"{path} is a pickle: reading it would run what it holds.", "Save it as CSV, JSON or Parquet.")
@@ -75,18 +79,20 @@ def open_source(path: Path) -> Source:
 def find_files(paths: Sequence[str | Path]) -> list[Path]:
     """Return the files that paths, folders and globs name, sorted within each, each once.
 
-    Hidden files and folders inside folders are passed over.
+    Hidden files and folders inside folders are passed over; links to folders are followed, each folder once.
 
     Raises
     ------
     DataError
-        If a path does not exist, a glob matches nothing, or a folder holds no file.
+        If a path does not exist, a glob matches nothing, or a folder holds no file or cannot be read.
     """
     found: dict[Path, None] = {}
     for given in paths:
         path = Path(given)
+        if not str(given).strip():
+            raise DataError("A path is empty.", "Name a file, a folder or a glob.")
         if path.is_dir():
-            files = sorted(f for f in path.rglob("*") if f.is_file() and not _is_hidden(f.relative_to(path)))
+            files = sorted(_walk(path))
             if not files:
                 raise DataError(f"The folder {path} holds no file.", "Check the path.")
         elif path.exists():
@@ -139,7 +145,7 @@ def read_lines(source: Source) -> Generator[tuple[int, bytes], None, None]:
                     raise DataError(f"{source.place}, line {number} is longer than {MAX_LINE >> 20} MB.", "Split it.")
                 if raw.strip():
                     yield number, raw
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{source.place} cannot be read to its end: {error}.", "Fetch it again.") from None
 
 
@@ -277,8 +283,21 @@ def _opened(path: Path) -> io.BufferedIOBase:
     return path.open("rb")
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+def _walk(top: Path) -> Iterator[Path]:
+    """Yield the plain files below a folder, but hidden ones; a folder that cannot be listed is an error."""
+
+    def refuse(error: OSError) -> None:
+        raise DataError(f"The folder {error.filename} cannot be read: {error.strerror}.", "Check who may read it.")
+
+    seen: set[str] = set()
+    for folder, folders, files in os.walk(top, onerror=refuse, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (p for name in files if not name.startswith(".") and (p := Path(folder, name)).is_file())
 
 
 def need(value: Any, kind: type | tuple[type, ...], place: str, what: str) -> Any:
