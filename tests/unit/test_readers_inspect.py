@@ -173,3 +173,9 @@ def test_samples_that_are_not_there_are_told(tmp_path: Path) -> None:
             new.writestr(name, old.read(name))
         new.writestr("samples/2_epoch_1.jsoN", json.dumps(sample(2, "C")))
     assert any("1 rows left out: members of Inspect's samples" in n for n in counts(odd).notes)
+
+
+def test_the_option_person_renames_no_system(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", [sample(1, "C")], model="a")
+    write(tmp_path / "b.json", [sample(1, "I")], model="b")
+    assert counts(tmp_path, person="mine").person_ids == ("a", "b")

@@ -103,7 +103,7 @@ def _record(row: Mapping[str, Any], task: str, metric: _Metric, place: str, opti
     error = str(row.get("error") or "")
     score, outcome = _judged(row, error, metric, place)
     return Record(
-        person=options.person or need(row.get("model_id"), str, place, "model_id"),
+        person=need(row.get("model_id") or options.person or None, str, place, "model_id"),
         item=str(need(row.get("sample_id"), (str, int), place, "sample_id")),
         metric=metric.name, score=score, outcome=outcome, trial=str(more.get("epoch", "") or "1"), filter=kind,
         # the converter of lm-eval writes task/filter, which would make an item of each filter

@@ -116,7 +116,7 @@ def _run(source: Source, options: ReadOptions) -> tuple[str, str]:
     spec = object_beside(source, "run_spec.json") or {}
     adapter = spec.get("adapter_spec")
     model = adapter.get("model") or adapter.get("model_deployment") if isinstance(adapter, dict) else None
-    person = options.person or (model if isinstance(model, str) else "")
+    person = (model if isinstance(model, str) else "") or options.person
     if not person:
         raise DataError(
             f"{source.place} does not name its model, and no run_spec.json beside it does.",

@@ -78,7 +78,7 @@ def _read(
     options: ReadOptions,
 ) -> None:
     head = need(content.get("eval"), dict, source.place, "eval")
-    model = need(options.person or head.get("model"), str, source.place, "eval.model")
+    model = need(head.get("model") or options.person or None, str, source.place, "eval.model")
     status = content.get("status", "started")
     if not n:
         raise NoSamplesError(

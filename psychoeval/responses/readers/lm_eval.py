@@ -43,7 +43,7 @@ def is_results(source: Source, shape: Shape) -> bool:
 def read_samples(source: Source, log: LogBuilder, options: ReadOptions) -> None:
     """Read samples.
 
-    The system is that of ``results_<date>.json`` in the same folder, or the option ``person``.
+    The system is that of ``results_<date>.json`` in the same folder, or else the option ``person``.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def read_samples(source: Source, log: LogBuilder, options: ReadOptions) -> None:
     named = _FILE.search(source.name)
     task, date = (named["task"], named["date"] or "") if named else ("", "")
     results = _results_beside(source.path, date)
-    person = options.person or (_system(results) if results else "")
+    person = (_system(results) if results else "") or options.person
     if not person:
         raise DataError(
             f"{source.place}: the samples of lm-eval do not name their model, and no results_{date or '<date>'}.json "

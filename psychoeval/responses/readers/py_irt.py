@@ -30,7 +30,7 @@ def read_responses(source: Source, log: LogBuilder, options: ReadOptions) -> Non
         row = need(given, dict, place, "the line")
         person = str(need(row.get("subject_id"), (str, int), place, "subject_id"))
         responses = need(row.get("responses"), dict, place, "responses")
-        common = Record(person=options.person or person, item="", metric="response", file=source.place, line=line)
+        common = Record(person=person, item="", metric="response", file=source.place, line=line)
         if not responses:
             log.drop("systems without a response", place)
         for item, value in responses.items():

@@ -42,7 +42,7 @@ def read_run(source: Source, log: LogBuilder, options: ReadOptions) -> None:
     results = need(content.get("results"), list, source.place, "results")
     if not results:
         raise NoSamplesError(f"{source.place} holds no result of a task.", "Was the run finished?")
-    person = options.person or _agent(source) or system(source, log, options)
+    person = _agent(source) or system(source, log, options)
     for k, given in enumerate(results, 1):
         place = f"{source.place}, result {k}"
         result = need(given, dict, place, "the result")
