@@ -62,21 +62,38 @@ def read_samples(source: Source, log: LogBuilder, options: ReadOptions) -> None:
         )
     for metric in _lower_is_better(results or {}, task):
         log.scale(metric, Scale(higher_is_better=False), source.place)
+    file = source.place
     for at, row in read_json_lines(source):
-        place = f"{source.place}, line {at}"
+        place = f"{file}, line {at}"
         need(row, dict, place, "the row")
-        common = Record(
-            person=person, item=str(need(row.get("doc_id"), (int, str), place, "doc_id")), metric="", benchmark=task,
-            filter=str(row.get("filter", "none")), content=_content(row), date=date, file=source.place, line=at,
-        )  # fmt: skip
-        metrics = row.get("metrics")
-        if metrics is None:
-            metrics = [k for k, v in row.items() if k not in _NO_METRIC and isinstance(v, (int, float))]
-        if not metrics:
-            raise DataError(f"{place} has no metric.", "Was the task run with a metric for each document?")
-        for metric in need(metrics, list, place, "metrics"):
-            need(metric, str, place, "a metric")
-            log.add(common._replace(metric=metric, score=_score(row.get(metric), place, metric)))
+        item, content = str(need(row.get("doc_id"), (int, str), place, "doc_id")), _content(row)
+        kept_by = str(row.get("filter", "none"))
+        for metric in _metrics(row, place):
+            log.add(
+                Record(
+                    person, item, metric, _score(row.get(metric), place, metric), filter=kept_by, benchmark=task,
+                    content=content, date=date, file=file, line=at,
+                )
+            )  # fmt: skip
+
+
+def _metrics(row: Mapping[str, Any], place: str) -> list[str]:
+    """Return the metrics of a row.
+
+    Raises
+    ------
+    DataError
+        If there is none, or one that is no text.
+    """
+    given = row.get("metrics")
+    if given is None:
+        given = [k for k, v in row.items() if k not in _NO_METRIC and isinstance(v, (int, float))]
+    if not given:
+        raise DataError(f"{place} has no metric.", "Was the task run with a metric for each document?")
+    for metric in need(given, list, place, "metrics"):
+        need(metric, str, place, "a metric")
+    metrics: list[str] = given
+    return metrics
 
 
 def _lower_is_better(results: Mapping[str, Any], task: str) -> list[str]:

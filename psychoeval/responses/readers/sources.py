@@ -28,6 +28,7 @@ MAX_UNPACKED: Final = 16 << 30
 MAX_RATIO: Final = 1_000
 _RATIO_FROM: Final = 16 << 20
 _HEAD: Final = 1 << 16
+_BOM: Final = b"\xef\xbb\xbf"
 _ZSTANDARD: Final = 93
 _PICKLE_SUFFIXES: Final = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
 
@@ -143,7 +144,7 @@ def read_lines(source: Source) -> Generator[tuple[int, bytes], None, None]:
                 number += 1
                 if len(raw) == MAX_LINE:
                     raise DataError(f"{source.place}, line {number} is longer than {MAX_LINE >> 20} MB.", "Split it.")
-                if raw.strip():
+                if not raw.isspace():
                     yield number, raw
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{source.place} cannot be read to its end: {error}.", "Fetch it again.") from None
@@ -164,7 +165,7 @@ def parse_json(raw: bytes, place: str) -> Any:
         If it is no JSON in UTF-8, nested too deeply, or holds a number of thousands of digits; with its place.
     """
     try:
-        return json.loads(raw.decode("utf-8-sig"))
+        return json.loads(raw.removeprefix(_BOM).decode())  # as utf-8-sig does, whose codec takes four times as long
     except UnicodeDecodeError as error:
         problem = f"is not UTF-8 (byte {error.start + 1} is 0x{raw[error.start]:02x})"
     except json.JSONDecodeError as error:
