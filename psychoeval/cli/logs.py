@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +10,6 @@ import typer
 from psychoeval.cli.console import say
 from psychoeval.cli.inputs import OF_FILES, READ_LOG, log_options, parse_pairs
 from psychoeval.errors import SettingsError
-
-#: Files read between two lines of progress.
-_PROGRESS_EVERY = 20
 
 
 def import_logs(
@@ -42,7 +38,7 @@ def import_logs(
         raise SettingsError(f"--read {', '.join(sorted(unknown))} is unknown.", f"The names are {', '.join(READ_LOG)}.")
     given = log_options(options)
     of_files: dict[str, Any] = {key: given.pop(key) for key in OF_FILES if key in given}
-    log = read_log(paths, **of_files, progress=_progress if sys.stderr.isatty() else None)
+    log = read_log(paths, **of_files)
     say(repr(log))
     selected = select(log, **given, source=", ".join(paths), name=Path(paths[0]).name.split(".")[0] or "responses")
     for note in selected.responses.notes:
@@ -65,8 +61,3 @@ def _check_targets(paths: list[str], out: Path, rows: Path | None) -> None:
     for read in find_files(paths):
         if read.resolve() in targets:
             raise SettingsError(f"{read} is read, and would be replaced.", "Write elsewhere.")
-
-
-def _progress(done: int, total: int, path: str) -> None:
-    if done % _PROGRESS_EVERY == 0:
-        say(f"{done} of {total} files read; next {path}")

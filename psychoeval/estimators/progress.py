@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Final, Self
+
+from psychoeval.terminal import TerminalLine
 
 #: Takes the name of an estimator and how far its run is; "" when it has ended.
 Show = Callable[[str, str], None]
 
 #: Share of all iterations after which the pace is taken to be known.
 _KNOWN_FROM: Final = 0.02
-_CLEAR: Final = "\r\x1b[K"
-#: A terminal has one line to rewrite: of runs side by side the first has it.
-_line = threading.Lock()
 _shows: list[Show] = []
 
 
@@ -49,7 +44,7 @@ class ChainLine:
     def __init__(self, name: str, chains: int, *, wanted: bool = True) -> None:
         self._name, self._chains, self._wanted = name, chains, wanted
         self._show: Show | None = None
-        self._has_line = False
+        self._line = TerminalLine()
         self._stage = ""
         self._done: dict[int, int] = {}
         self._total = 0
@@ -58,18 +53,17 @@ class ChainLine:
     def __enter__(self) -> Self:
         if self._wanted and _shows:
             self._show = _shows[-1]
-        elif self._wanted and _on_terminal():
-            self._has_line = _line.acquire(blocking=False)
-            self._show = _rewrite if self._has_line else None
+        elif self._wanted and self._line.__enter__().is_mine:
+            self._show = self._rewrite
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._show is not None:
+        if self._line.is_mine:
+            self._line.__exit__(kind, error, trace)
+        elif self._show is not None:
             self._show(self._name, "")
-        if self._has_line:
-            _line.release()
 
     def stage(self, text: str) -> None:
         """Say what is done before the chains start."""
@@ -110,13 +104,5 @@ class ChainLine:
         if self._show is not None:
             self._show(self._name, self.text)
 
-
-def _on_terminal() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def _rewrite(name: str, text: str) -> None:
-    said = f"{name}: {text}" if text else ""
-    # One column less than there are: a full line would move on to the next.
-    sys.stderr.write(_CLEAR + said[: max(1, shutil.get_terminal_size().columns - 1)])
-    sys.stderr.flush()
+    def _rewrite(self, name: str, text: str) -> None:
+        self._line.say(f"{name}: {text}")

@@ -17,6 +17,7 @@ ROWS = {
     "errors": 0,
     "files": 0,
     "resources": 0,
+    "terminal": 0,
     "wording": 0,
     "irt": 1,
     "responses": 1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from psychoeval.responses.matrix import Responses
 from psychoeval.responses.readers.formats import FORMATS, Format, format_named, recognize
 from psychoeval.responses.readers.log import EvaluationLog, LogBuilder
 from psychoeval.responses.readers.options import ReadOptions
+from psychoeval.responses.readers.reading_progress import Progress, ReadingLine
 from psychoeval.responses.readers.scores import Threshold
 from psychoeval.responses.readers.selection import Errors, Repeats, select
 from psychoeval.responses.readers.sources import NoSamplesError, Source, find_files, open_source
@@ -38,7 +39,7 @@ def read_log(
     columns: Sequence[str] = (),
     leave_out: Sequence[str] = (),
     person_column: str = "",
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> EvaluationLog:
     """Read evaluation logs into one long table.
 
@@ -54,7 +55,8 @@ def read_log(
     columns, leave_out, person_column
         Of tables, as `psychoeval.responses.readers.options.ReadOptions` describes them.
     progress : callable, optional
-        Called with the number of files read, of all, and the next one.
+        Called with the bytes read, of all files, and the path being read; by default a long reading says so on one
+        line of stderr, where that is a terminal.
 
     Returns
     -------
@@ -83,25 +85,25 @@ def read_log(
     log = LogBuilder()
     passed: list[str] = []
     companions: Counter[str] = Counter()
-    for done, path in enumerate(files):
-        if progress is not None:
-            progress(done, len(files), str(path))
-        source = open_source(path)
-        found = fixed or recognize(source)
-        if found is None:
-            if path in named:
-                raise _unknown(source)
-            passed.append(str(path))
-        elif found.read is None:
-            companions[found.name] += 1
-        else:
-            log.formats[str(path)] = found.name
-            try:
-                found.read(source, log, options)
-            except NoSamplesError as error:
+    with ReadingLine(files, progress) as line:
+        for path in files:
+            line.file(path)
+            source = open_source(path, line.within)
+            found = fixed or recognize(source)
+            if found is None:
                 if path in named:
-                    raise
-                log.notes.append(f"Passed over: {error.problem}")
+                    raise _unknown(source)
+                passed.append(str(path))
+            elif found.read is None:
+                companions[found.name] += 1
+            else:
+                log.formats[str(path)] = found.name
+                try:
+                    found.read(source, log, options)
+                except NoSamplesError as error:
+                    if path in named:
+                        raise
+                    log.notes.append(f"Passed over: {error.problem}")
     _check_read(log, files, companions, passed)
     return log.build()
 
@@ -121,7 +123,7 @@ def read(
     duplicates: Repeats = "error",
     bounds: tuple[float, float] | None = None,
     name: str | None = None,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Responses | ContinuousResponses:
     """Read evaluation logs into responses; `notes` say what became of every row.
 

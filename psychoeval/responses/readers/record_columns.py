@@ -56,7 +56,7 @@ class NumberColumn:
 
     def repeat(self, value: float, n: int) -> None:
         """Add a number `n` times."""
-        self._blocks.append(np.broadcast_to(self._dtype.type(value), n))
+        self._blocks.append(np.broadcast_to(np.array(value, self._dtype), n))
 
     def build(self) -> NDArray[Any]:
         """Return the numbers (R,), read-only; the column is used up."""

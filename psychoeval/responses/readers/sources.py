@@ -10,8 +10,8 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -28,6 +28,8 @@ MAX_UNPACKED: Final = 16 << 30
 MAX_RATIO: Final = 1_000
 _RATIO_FROM: Final = 16 << 20
 _HEAD: Final = 1 << 16
+#: Lines between two words on how far reading is.
+_LINES_TOLD: Final = 256
 _BOM: Final = b"\xef\xbb\xbf"
 _ZSTANDARD: Final = 93
 _PICKLE_SUFFIXES: Final = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
@@ -41,10 +43,13 @@ class Source:
     ----------
     path : Path
     head : bytes
+    told : callable, optional
+        Takes the number of bytes read (of the file, packed where gzip) while its lines are read.
     """
 
     path: Path
     head: bytes
+    told: Callable[[int], None] | None = field(default=None, compare=False)
 
     @property
     def place(self) -> str:
@@ -57,8 +62,14 @@ class Source:
         return self.path.name.removesuffix(".gz")
 
 
-def open_source(path: Path) -> Source:
+def open_source(path: Path, told: Callable[[int], None] | None = None) -> Source:
     """Return a file with its head.
+
+    Parameters
+    ----------
+    path : Path
+    told : callable, optional
+        As in `Source`.
 
     Raises
     ------
@@ -74,7 +85,7 @@ def open_source(path: Path) -> Source:
         raise DataError(f"{path} cannot be read: {error}.", "Check the path and the file.") from None
     if path.suffix.lower() in _PICKLE_SUFFIXES or head[:1] == b"\x80":
         raise DataError(f"{path} is a pickle: reading it would run what it holds.", "Save it as CSV, JSON or Parquet.")
-    return Source(path, head)
+    return Source(path, head, told)
 
 
 def find_files(paths: Sequence[str | Path]) -> list[Path]:
@@ -142,6 +153,8 @@ def read_lines(source: Source) -> Generator[tuple[int, bytes], None, None]:
             number = 0
             while raw := file.readline(MAX_LINE):
                 number += 1
+                if number % _LINES_TOLD == 0 and source.told is not None:
+                    source.told(_position(file))
                 if len(raw) == MAX_LINE:
                     raise DataError(f"{source.place}, line {number} is longer than {MAX_LINE >> 20} MB.", "Split it.")
                 if not raw.isspace():
@@ -282,6 +295,11 @@ def _opened(path: Path) -> io.BufferedIOBase:
     if path.suffix.lower() == ".gz":
         return gzip.open(path, "rb")
     return path.open("rb")
+
+
+def _position(file: io.BufferedIOBase) -> int:
+    """Return the bytes of a file that are read, packed ones where it is gzip."""
+    return int(file.fileobj.tell() if isinstance(file, gzip.GzipFile) else file.tell())  # type: ignore[union-attr]
 
 
 def _walk(top: Path) -> Iterator[Path]:
