@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -39,12 +40,11 @@ def join_items(log: EvaluationLog, rows: NDArray[np.intp]) -> Items:
     together tell. Without content the id alone does, also where other rows of that id have one. With several
     benchmarks ids become ``benchmark/id``.
     """
-    bench, item, content, file = (log.texts[name][0][rows] for name in ("benchmark", "item", "content", "file"))
-    _, base = np.unique(combined(bench, item), return_inverse=True)
+    bench, item, content, file = (_codes(log, name, rows) for name in ("benchmark", "item", "content", "file"))
+    base = groups(bench, item)
     content = _filled(content, content != _code(log, "content", ""), base)
     known = content != _code(log, "content", "")
-    repeated = _contents_with_two_ids(file, bench, content, base)
-    by_content = known & ~repeated
+    by_content = known & ~_contents_with_two_ids(file, bench, content, base)
     key = combined(bench, np.where(known, content, -1), np.where(by_content, -1, item))
     of_row, starts = by_appearance(key)
     return _named(log, rows[starts], of_row, base, starts)
@@ -53,17 +53,16 @@ def join_items(log: EvaluationLog, rows: NDArray[np.intp]) -> Items:
 def _named(
     log: EvaluationLog, starts: NDArray[np.intp], of_row: NDArray[np.intp], base: NDArray[np.intp], at: NDArray[np.intp]
 ) -> Items:
-    texts = {
-        name: [log.texts[name][1][k] for k in log.texts[name][0][starts]] for name in ("benchmark", "item", "content")
-    }
-    several = len(set(texts["benchmark"])) > 1
-    ids = [f"{b}/{i}" if several and b else i for b, i in zip(texts["benchmark"], texts["item"], strict=True)]
+    ids = _texts(log, "item", starts)
+    if len(np.unique(log.texts["benchmark"][0][starts])) > 1:
+        ids = tuple(f"{b}/{i}" if b else i for b, i in zip(_texts(log, "benchmark", starts), ids, strict=True))
     _, one_each = np.unique(combined(of_row, base), return_index=True)
     contents_of_id = np.bincount(base[one_each])
     shared = contents_of_id[base[at]] > 1
-    ids = [f"{i}#{c[:_HASH_SHOWN]}" if s else i for i, c, s in zip(ids, texts["content"], shared, strict=True)]
     notes = []
     if shared.any():
+        contents = _texts(log, "content", starts)
+        ids = tuple(f"{i}#{c[:_HASH_SHOWN]}" if s else i for i, c, s in zip(ids, contents, shared, strict=True))
         notes.append(
             f"{int((contents_of_id > 1).sum())} item ids stand for several contents (positions that moved): their "
             f"{int(shared.sum())} items are named id#hash."
@@ -71,7 +70,21 @@ def _named(
     joined = int((np.bincount(of_row[one_each]) > 1).sum())
     if joined:
         notes.append(f"{joined} items have equal content under several ids, and are one each, under the first id.")
-    return Items(of_row, tuple(ids), tuple(notes))
+    return Items(of_row, ids, tuple(notes))
+
+
+def _codes(log: EvaluationLog, column: str, rows: NDArray[np.intp]) -> NDArray[np.int32]:
+    """Return the codes of rows; of all rows the column itself."""
+    codes = log.texts[column][0]
+    return codes if len(rows) == len(codes) else codes[rows]
+
+
+def _texts(log: EvaluationLog, column: str, rows: NDArray[np.intp]) -> tuple[str, ...]:
+    """Return the texts of rows; the levels themselves where each row has the next one."""
+    codes, levels = log.texts[column][0][rows], log.texts[column][1]
+    if len(codes) == len(levels) and (codes == np.arange(len(levels))).all():
+        return levels
+    return tuple(levels[k] for k in codes)
 
 
 def _filled(content: NDArray[np.int32], known: NDArray[np.bool_], base: NDArray[np.intp]) -> NDArray[np.int32]:
@@ -89,7 +102,8 @@ def _contents_with_two_ids(
     """Whether a row's content has several ids in one file, (R,)."""
     _, distinct = np.unique(combined(file, bench, content, base), return_index=True)
     _, where, counts = np.unique(combined(file, bench, content)[distinct], return_inverse=True, return_counts=True)
-    return np.isin(content, content[distinct][counts[where] > 1])
+    twice = counts[where] > 1
+    return np.isin(content, content[distinct][twice]) if twice.any() else np.zeros(len(content), np.bool_)
 
 
 def by_appearance(key: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -101,15 +115,30 @@ def by_appearance(key: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]
     return rank[place], first[order]
 
 
+def groups(*codes: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+    """Return numbers below the number of rows or levels, equal exactly where all codes are."""
+    varying = _varying(codes)
+    if len(varying) == 1:
+        return varying[0].astype(np.intp)
+    return np.unique(combined(*varying), return_inverse=True)[1] if varying else np.zeros(len(codes[0]), np.intp)
+
+
 def combined(*codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Return one number for each combination of codes from -1 up; equal exactly where all are equal."""
     key = np.zeros(len(codes[0]), np.int64)
-    for column in codes:
-        size = int(column.max(initial=0)) + 2
-        if key.max(initial=0) > np.iinfo(np.int64).max // size - 1:
+    for column in _varying(codes):
+        size = int(column.max()) + 2
+        if key.max() > np.iinfo(np.int64).max // size - 1:
             _, key = np.unique(key, return_inverse=True)
-        key = key * size + column + 1
+        key *= size
+        key += column
+        key += 1
     return key
+
+
+def _varying(codes: Sequence[NDArray[np.integer[Any]]]) -> list[NDArray[np.integer[Any]]]:
+    """Return the columns that tell rows apart."""
+    return [column for column in codes if column.size and column.min() != column.max()]
 
 
 def _code(log: EvaluationLog, column: str, text: str) -> int:
