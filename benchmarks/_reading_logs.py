@@ -30,14 +30,11 @@ def write_samples(folder: Path, lines: int, seed: int = 8, text: tuple[int, int]
 
 
 def _rows(lines: int, rng: random.Random, text: tuple[int, int]) -> Iterator[dict[str, Any]]:
-    words = ["".join(rng.choices(_PARTS, k=rng.randint(1, 4))) + rng.choice(_ENDS) for _ in range(50_000)]
-    for place in range(0, len(words), 500):  # every tenth line or so is not plain ASCII, as in logs
-        words[place] = rng.choice(_FOREIGN)
-    prose = "".join(words)
+    source = prose(rng)
     for number in range(lines):
-        start = rng.randrange(len(prose) - text[1])
-        question = prose[start : start + rng.randint(*text)]
-        options = [prose[start + k : start + k + 12] for k in (5, 25, 45, 65)]
+        start = rng.randrange(len(source) - text[1])
+        question = source[start : start + rng.randint(*text)]
+        options = [source[start + k : start + k + 12] for k in (5, 25, 45, 65)]
         answer, given = rng.randrange(4), rng.randrange(4)
         doc = {"question": question, "choices": options, "answer": answer, "subject": "synthetic", "idx": number}
         said = f"The answer is ({'ABCD'[given]}) {options[given]}"
@@ -56,6 +53,14 @@ def _rows(lines: int, rng: random.Random, text: tuple[int, int]) -> Iterator[dic
             "target_hash": _hash("ABCD"[answer]),
             "acc": float(answer == given),
         }
+
+
+def prose(rng: random.Random) -> str:
+    """Return some 400,000 characters of words and sentences that mean nothing."""
+    words = ["".join(rng.choices(_PARTS, k=rng.randint(1, 4))) + rng.choice(_ENDS) for _ in range(50_000)]
+    for place in range(0, len(words), 500):  # every tenth line or so is not plain ASCII, as in logs
+        words[place] = rng.choice(_FOREIGN)
+    return "".join(words)
 
 
 def _hash(text: str) -> str:

@@ -3,7 +3,8 @@
 python benchmarks/reading.py [--lines 1000000] [--gigabytes 0] [--ways psychoeval,polars,...]
 
 Each way reads the same file in a process of its own; imports are not timed, memory is the process's highest, with
-them. All must find the same rows and mean score. polars is installed for this benchmark only (pip install polars).
+them, and at most `MOST_GB`. All must find the same rows and mean score. polars is installed for this benchmark only
+(pip install polars).
 Ends with 1 if they differ, or if psychoeval takes `LIMIT_MB` or more.
 """
 
@@ -23,6 +24,8 @@ from pathlib import Path
 from _reading_logs import write_samples
 
 LIMIT_MB = 500
+#: What a process may take: one that needs more fails, and not the machine.
+MOST_GB = 16
 NEEDED = ["doc_id", "doc_hash", "filter", "acc"]
 ROW_BYTES = 1901
 
@@ -77,6 +80,7 @@ WAYS: dict[str, tuple[Callable[[Path], Found], str]] = {
 
 def child(way: str, path: Path) -> None:
     """Read in this process, and print what it took."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_GB << 30, MOST_GB << 30))
     read, module = WAYS[way]
     importlib.import_module(module)
     wall, used = time.perf_counter(), time.process_time()

@@ -163,6 +163,7 @@ def select(
     person_ids = tuple(names[k] for k in codes[chosen][first])
     shape = (len(person_ids), len(items.ids))
     cells = Cells(of_person[counted], items.of_row[counted], values[counted], scale, shape)
+    del chosen, kept, scored, counted, values, of_person  # of a million rows 40 MB
     if threshold is not None or (cells.are_binary and bounds in (None, (0, 1))):
         successes, trials, said = counts(cells, threshold)
         responses: Responses | ContinuousResponses = Responses(
