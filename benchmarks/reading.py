@@ -107,9 +107,8 @@ def measured(way: str, path: Path) -> dict[str, float] | None:
         [sys.executable, __file__, "--child", way, "--path", str(path)], capture_output=True, text=True, check=False
     )
     if ran.returncode:
-        print(
-            f"{way:22s} failed, given {MOST_GB} GB: {(ran.stderr.strip().splitlines() or [f'ended with {ran.returncode}'])[-1]}"
-        )
+        last = (ran.stderr.strip().splitlines() or [f"ended with {ran.returncode}"])[-1]
+        print(f"{way:22s} failed, given {MOST_GB} GB: {last}")
         return None
     result: dict[str, float] = json.loads(ran.stdout)
     return result
