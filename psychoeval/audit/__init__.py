@@ -5,8 +5,10 @@ from psychoeval.audit.clusters import associate, cluster_items, correlate_subsco
 from psychoeval.audit.curves import bin_curves
 from psychoeval.audit.difficulty_bins import bin_difficulty, compare_difficulty_bins
 from psychoeval.audit.factors import analyze_factors, parallel_analysis
+from psychoeval.audit.item_covariates import associate_covariates
 from psychoeval.audit.low_rank import choose_rank
 from psychoeval.audit.paired import compare_pairs
+from psychoeval.audit.rank_neighbors import rank_neighbors
 from psychoeval.audit.resampling import leave_groups_out, resample_systems
 from psychoeval.audit.system_means import average_systems
 
@@ -14,6 +16,7 @@ __all__ = [
     "analyze_factors",
     "analyze_items",
     "associate",
+    "associate_covariates",
     "average_systems",
     "bin_curves",
     "bin_difficulty",
@@ -24,5 +27,6 @@ __all__ = [
     "correlate_subscores",
     "leave_groups_out",
     "parallel_analysis",
+    "rank_neighbors",
     "resample_systems",
 ]

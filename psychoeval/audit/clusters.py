@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from psychoeval.errors import DataError, SettingsError
 from psychoeval.irt.intervals import correlation_interval
 from psychoeval.responses.ids_and_counts import is_missing
 from psychoeval.responses.matrix import Responses
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FloatArray = NDArray[np.float64]
 
@@ -42,6 +45,12 @@ class ItemClusters:
     silhouette: float
     tried: tuple[tuple[int, float], ...]
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a number of clusters that was tried."""
+        import pandas as pd
+
+        return pd.DataFrame(self.tried, columns=["clusters", "silhouette"]).set_index("clusters")
+
 
 @dataclass(frozen=True, slots=True)
 class Association:
@@ -66,7 +75,7 @@ class Association:
 
 @dataclass(frozen=True, slots=True)
 class FactorCorrelation:
-    """Correlation over persons of a factor's subscore with an outside score."""
+    """Correlation over persons of a factor's subscore with an outside score; NaN where one does not vary."""
 
     factor: int
     external: str
@@ -175,11 +184,19 @@ def correlate_subscores(
             both = np.isfinite(values) & np.isfinite(subscore)
             if both.sum() < _MIN_EXTERNAL:
                 raise DataError(f"{name}: {both.sum()} persons have both scores.", f"{_MIN_EXTERNAL} are needed.")
-            r = float(np.corrcoef(subscore[both], values[both])[0, 1])
-            error = (1 - r**2) / np.sqrt(both.sum() - 3)
-            low, high = correlation_interval(np.array([r]), np.array([error]), level)
-            out.append(FactorCorrelation(k + 1, name, r, float(low[0]), float(high[0]), int(both.sum())))
+            r, low, high = _correlation(subscore[both], values[both], level)
+            out.append(FactorCorrelation(k + 1, name, r, low, high, int(both.sum())))
     return tuple(out)
+
+
+def _correlation(x: FloatArray, y: FloatArray, level: float) -> tuple[float, float, float]:
+    """Return Pearson's r with Fisher's interval."""
+    if x.std() < 1e-12 or y.std() < 1e-12 * max(1.0, float(np.abs(y).max())):
+        return (float("nan"),) * 3
+    r = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
+    error = (1 - r**2) / np.sqrt(x.size - 3)
+    low, high = correlation_interval(np.array([r]), np.array([error]), level)
+    return r, float(low[0]), float(high[0])
 
 
 def _k_means(x: FloatArray, k: int, rng: np.random.Generator) -> NDArray[np.intp]:

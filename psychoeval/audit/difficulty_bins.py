@@ -12,6 +12,7 @@ from scipy.stats import mannwhitneyu
 
 from psychoeval.errors import NotComparableError, SettingsError
 from psychoeval.irt.classical import FloatArray, item_rest_correlation, row_moments
+from psychoeval.irt.paired import holm
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import item_status
 
@@ -112,8 +113,8 @@ class BinComparison:
     n : (2, B) array
         Rest correlations in each bin.
     mean : (2, B) array
-    u, p_value : (B,) arrays
-        Mann-Whitney U of the first data set and its two-sided p.
+    u, p_value, p_adjusted : (B,) arrays
+        Mann-Whitney U of the first data set, its two-sided p, and that by Holm for all bins at once.
     superiority : (B,) array
         U / (n1 n2): probability that an item of the first has the larger correlation, ties half.
     """
@@ -124,6 +125,7 @@ class BinComparison:
     mean: FloatArray
     u: FloatArray
     p_value: FloatArray
+    p_adjusted: FloatArray
     superiority: FloatArray
 
     def to_frame(self) -> pd.DataFrame:
@@ -131,7 +133,7 @@ class BinComparison:
         import pandas as pd
 
         columns = {f"{what}_{k + 1}": getattr(self, what)[k] for what in ("n", "mean") for k in range(2)}
-        tests = {name: getattr(self, name) for name in ("u", "p_value", "superiority")}
+        tests = {name: getattr(self, name) for name in ("u", "p_value", "p_adjusted", "superiority")}
         return pd.DataFrame({**columns, **tests}, index=pd.Index(self.labels, name="p"))
 
 
@@ -209,13 +211,15 @@ def compare_difficulty_bins(first: DifficultyBins, second: DifficultyBins) -> Bi
     tests = [mannwhitneyu(x, y) if x.size and y.size else None for x, y in pairs]
     n = np.array([[x.size for x, _ in pairs], [y.size for _, y in pairs]])
     u = np.array([np.nan if t is None else float(t.statistic) for t in tests])
+    p = np.array([np.nan if t is None else float(t.pvalue) for t in tests])
     return BinComparison(
         (first.name, second.name),
         first.labels,
         n,
         np.stack((first.mean, second.mean)),
         u,
-        np.array([np.nan if t is None else float(t.pvalue) for t in tests]),
+        p,
+        holm(p),
         u / np.maximum(n.prod(axis=0), 1),
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.audit.low_rank import fit_low_rank
-from psychoeval.audit.rotation import varimax
+from psychoeval.audit.rotation import oblimin, varimax
 from psychoeval.audit.settings import check_whole, generator
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.irt.margins import logit_margins, slope_free_residuals
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 Method = Literal["svd", "logistic"]
+Rotation = Literal["varimax", "oblimin", "none"]
 
 _QUANTILE: Final = 0.95
 
@@ -46,6 +47,13 @@ class ParallelAnalysis:
     n_factors: int
     replications: int
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a singular value."""
+        import pandas as pd
+
+        rank = pd.Index(range(1, self.observed.size + 1), name="singular_value")
+        return pd.DataFrame({"observed": self.observed, "limit": self.limit}, index=rank)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Factors:
@@ -59,18 +67,24 @@ class Factors:
     scores : (N, K) float array
         Of persons, mean 0 and SD 1.
     share : (K,) float array
-        Share of the variance (of the logit's, for ``logistic``) that each factor explains.
+        Share of the variance (of the logit's, for ``logistic``) that each factor explains; of correlated factors the
+        part of each, diag(Phi L'L), which add up.
+    correlation : (K, K) float array
+        Of the factors; the identity but for ``oblimin``.
     item_ids, person_ids : tuple of str
     method : {"svd", "logistic"}
+    rotation : {"varimax", "oblimin", "none"}
     notes : tuple of str
     """
 
     loadings: FloatArray
     scores: FloatArray
     share: FloatArray
+    correlation: FloatArray
     item_ids: tuple[str, ...]
     person_ids: tuple[str, ...]
     method: Method
+    rotation: Rotation
     notes: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
@@ -128,9 +142,14 @@ def parallel_analysis(responses: Responses, *, replications: int = 100, seed: in
 
 
 def analyze_factors(
-    responses: Responses, n_factors: int, *, method: Method = "svd", rotate: bool = True, seed: int = 0
+    responses: Responses,
+    n_factors: int,
+    *,
+    method: Method = "svd",
+    rotation: Rotation = "varimax",
+    seed: int = 0,
 ) -> Factors:
-    """Find factors of the items and rotate them to simple structure (varimax).
+    """Find factors of the items and rotate them to simple structure.
 
     Parameters
     ----------
@@ -140,7 +159,8 @@ def analyze_factors(
     method : {"svd", "logistic"}
         Singular value decomposition of the item-centered proportions, for complete data; or the low-rank model with
         logistic loss, also with missing cells.
-    rotate : bool
+    rotation : {"varimax", "oblimin", "none"}
+        Varimax keeps factors uncorrelated; oblimin lets them correlate.
     seed : int
         Of the start of the low-rank model.
 
@@ -149,8 +169,9 @@ def analyze_factors(
     SettingsError, DataError
         If there are too many factors, or cells are missing and the method is ``"svd"``.
     """
-    if method not in get_args(Method):
-        raise SettingsError(f"method={method!r} is unknown.", f"Give one of {', '.join(get_args(Method))}.")
+    for name, value, known in (("method", method, get_args(Method)), ("rotation", rotation, get_args(Rotation))):
+        if value not in known:
+            raise SettingsError(f"{name}={value!r} is unknown.", f"Give one of {', '.join(known)}.")
     kept = np.array([s == "estimated" for s in item_status(responses)])
     part = _varying(responses)
     check_whole("n_factors", n_factors, 1)
@@ -158,15 +179,25 @@ def analyze_factors(
     if not 1 <= n_factors <= most:
         raise SettingsError(f"n_factors={n_factors} of {part.n_persons} x {part.n_items}.", f"Give 1 to {most}.")
     loadings, scores, total = _svd(part, n_factors) if method == "svd" else _logistic(part, n_factors, seed)
-    if rotate:
-        loadings, rotation = varimax(loadings)
-        scores = scores @ rotation
+    loadings, correlation, turn = _rotated(loadings, rotation)
     everywhere = np.full((responses.n_items, n_factors), np.nan)
     everywhere[kept] = loadings
     left = responses.n_items - int(kept.sum())
     notes = (f"{left} items that are constant or were never run have no loadings.",) if left else ()
-    share = (loadings**2).sum(axis=0) / total
-    return Factors(everywhere, scores, share, responses.item_ids, responses.person_ids, method, notes)
+    share = np.diag(correlation @ loadings.T @ loadings) / total
+    ids = (responses.item_ids, responses.person_ids)
+    return Factors(everywhere, scores @ turn, share, correlation, *ids, method, rotation, notes)
+
+
+def _rotated(loadings: FloatArray, rotation: Rotation) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return rotated loadings, correlations of factors, and what turns the scores."""
+    same = np.eye(loadings.shape[1])
+    if rotation == "oblimin":
+        return oblimin(loadings)
+    if rotation == "varimax":
+        rotated, turn = varimax(loadings)
+        return rotated, same, turn
+    return loadings, same, same
 
 
 def _varying(responses: Responses) -> Responses:

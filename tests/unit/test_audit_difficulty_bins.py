@@ -83,7 +83,11 @@ def test_comparison_is_mann_whitneys() -> None:
         assert found.p_value[b] == stats.mannwhitneyu(x, y).pvalue
     assert (found.superiority[1:4] > 0.7).all()
     assert (found.p_value[1:4] < 0.001).all()
-    assert found.to_frame().shape == (5, 7)
+    # Holm: the smallest p times 5, the next times 4, never falling.
+    order = np.argsort(found.p_value)
+    stepped = np.maximum.accumulate(found.p_value[order] * np.arange(5, 0, -1))
+    assert found.p_adjusted[order] == pytest.approx(np.minimum(stepped, 1))
+    assert found.to_frame().shape == (5, 8)
 
 
 def test_empty_bins_have_no_test() -> None:
