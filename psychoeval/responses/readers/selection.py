@@ -15,6 +15,7 @@ from psychoeval.responses.continuous import ContinuousResponses
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.readers.joining import Items, by_appearance, combined, join_items
 from psychoeval.responses.readers.log import ANY_METRIC, OUTCOMES, Dropped, EvaluationLog, Scale
+from psychoeval.responses.readers.log_covariates import item_table, person_table
 from psychoeval.responses.readers.scores import Cells, Threshold, check_scores, counts, means
 from psychoeval.wording import some, some_of
 
@@ -163,11 +164,15 @@ def select(
     person_ids = tuple(names[k] for k in codes[chosen][first])
     shape = (len(person_ids), len(items.ids))
     cells = Cells(of_person[counted], items.of_row[counted], values[counted], scale, shape)
+    known = (
+        person_table(log, chosen, of_person, len(person_ids)),
+        item_table(log, chosen[by_appearance(items.of_row)[1]]),
+    )
     del chosen, kept, scored, counted, values, of_person  # of a million rows 40 MB
     if threshold is not None or (cells.are_binary and bounds in (None, (0, 1))):
         successes, trials, said = counts(cells, threshold)
         responses: Responses | ContinuousResponses = Responses(
-            successes, trials, person_ids, items.ids, person_label="system", name=name, source=source,
+            successes, trials, person_ids, items.ids, *known, person_label="system", name=name, source=source,
             notes=(*told, *said),
         )  # fmt: skip
     else:
