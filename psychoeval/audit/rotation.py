@@ -16,9 +16,12 @@ FloatArray = NDArray[np.float64]
 
 _MOST_ITERATIONS: Final = 10_000
 _CLOSE_ENOUGH: Final = 1e-10
-_MOST_HALVINGS: Final = 20
-#: Norm of the projected gradient at which oblimin ends; rounding of the criterion hides steps below about 1e-8.
+#: Norm of the projected gradient at which oblimin ends.
 _STILL: Final = 1e-7
+#: It ends too where no step lowers the criterion, for rounding hides what is left to gain; an item adds about 1 to the
+#: criterion's scale, so that this norm an item is still that of an end.
+_SMALLEST_STEP: Final = 1e-8
+_NEARLY_STILL: Final = 1e-7
 
 
 def varimax(loadings: FloatArray, *, normalize: bool = True) -> tuple[FloatArray, FloatArray]:
@@ -95,16 +98,17 @@ def oblimin(loadings: FloatArray, *, normalize: bool = True) -> tuple[FloatArray
         if steepness < _STILL**2:
             break
         step *= 2
-        for _ in range(_MOST_HALVINGS):
+        while step > _SMALLEST_STEP:
             moved = turn - step * along
             moved /= np.sqrt((moved**2).sum(axis=0))
             after = _oblimin_at(scaled, moved)
             if value - after[0] > 0.5 * steepness * step:
                 break
             step /= 2
-        turn = moved
-        value, gradient = after
-    else:
+        else:
+            break
+        turn, (value, gradient) = moved, after
+    if steepness > (_NEARLY_STILL * len(scaled)) ** 2:
         raise DataError("The oblimin rotation did not converge.", 'Take rotation="varimax", or fewer factors.')
     rotated, arranged = _in_order(loadings @ np.linalg.inv(turn).T, np.eye(k))
     turn = turn @ arranged

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from psychoeval._version import __version__
+from psychoeval.cli.audit import audit_data
 from psychoeval.cli.console import Format, fit_progress, print_json, print_rows, say
 from psychoeval.cli.inputs import load_responses, parse_guessing, parse_pairs, parse_priors
 from psychoeval.cli.logs import import_logs
@@ -30,6 +31,7 @@ app = typer.Typer(
 
 
 app.command("import")(import_logs)
+app.command("audit")(audit_data)
 app.add_typer(openeval, name="openeval")
 
 
@@ -248,22 +250,6 @@ def screen_data(
             print(f"{finding.severity}: {finding.sentence}")
         if not findings:
             print("Nothing stands out.")
-
-
-@app.command("audit")
-def audit_data(
-    data: Data,
-    report: Annotated[Path, typer.Option(help="Write an HTML report here.")],
-    replications: Annotated[int, typer.Option(min=2, help="Of the bootstrap over systems.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
-    read: ReadOption = None,
-    missing: MissingOption = None,
-) -> None:
-    """Look at items and systems of DATA without a model: item table, bins, curves, stability, factors."""
-    from psychoeval.report.audit import audit_report
-
-    responses = load_responses(data, read or [], missing)
-    print(audit_report(responses, report, replications=replications, seed=seed).resolve())
 
 
 @app.command()

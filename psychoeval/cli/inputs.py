@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: What --read may name.
 _READ = (
     "layout", "person", "item", "score", "successes", "trials", "trial", "duplicates", "delimiter", "encoding",
-    "person_label",
+    "person_label", "persons", "items",
 )  # fmt: skip
 #: What --read may name where DATA are logs.
 OF_FILES = ("format", "person", "columns", "leave_out", "person_column")
@@ -44,6 +44,9 @@ def load_responses(name: str, options: list[str], missing: str | None) -> Respon
     unknown = chosen.keys() - {*_READ, "missing"}
     if unknown:
         raise SettingsError(f"--read {', '.join(sorted(unknown))} is unknown.", f"The names are {', '.join(_READ)}.")
+    for covariates in ("persons", "items"):
+        if covariates in chosen:
+            chosen[covariates] = chosen[covariates].split(",")
     return read_table(name, **chosen)
 
 

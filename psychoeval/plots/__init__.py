@@ -7,6 +7,7 @@ from psychoeval.plots.bump import rank_bump
 from psychoeval.plots.chain_traces import chain_traces
 from psychoeval.plots.curves import item_curves
 from psychoeval.plots.difficulty_bins import difficulty_bins
+from psychoeval.plots.factor_loadings import factor_loadings
 from psychoeval.plots.forest import ability_forest
 from psychoeval.plots.pair_differences import pair_differences
 from psychoeval.plots.plane import item_plane
@@ -15,7 +16,9 @@ from psychoeval.plots.rank_probabilities import rank_probabilities
 from psychoeval.plots.scatter_abilities import ability_scatter
 from psychoeval.plots.scatter_items import item_scatter
 from psychoeval.plots.score_check import score_check
+from psychoeval.plots.scree import scree
 from psychoeval.plots.stability import stability
+from psychoeval.plots.system_means import system_means
 
 __all__ = [
     "ability_forest",
@@ -23,6 +26,7 @@ __all__ = [
     "binned_curves",
     "chain_traces",
     "difficulty_bins",
+    "factor_loadings",
     "item_curves",
     "item_plane",
     "item_scatter",
@@ -31,5 +35,7 @@ __all__ = [
     "rank_bump",
     "rank_probabilities",
     "score_check",
+    "scree",
     "stability",
+    "system_means",
 ]
