@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from psychoeval.cli.console import Format, plain, print_json, print_table
+from psychoeval.cli.console import Format, plain, print_json, print_rows, print_table
 from psychoeval.cli.inputs import load_responses
 from psychoeval.errors import SettingsError
 from psychoeval.responses.arrays import Missing
@@ -119,7 +119,10 @@ def print_audit(content: AuditContent, table: str, output: Format) -> None:
         shown = [t for t in section.tables if t.columns and not t.long]
         for one in shown:
             print()
-            print_table(one.shown.reset_index(), output, one.title)
+            rows: list[dict[str, Any]] = [
+                {str(k): v for k, v in row.items()} for row in one.shown.reset_index().to_dict("records")
+            ]
+            print_rows(rows, output, one.title, {name: 4 for name in one.columns if name.startswith("p_")})
     print("\nLong tables, rules and pictures are in --report; every table in --out.")
 
 

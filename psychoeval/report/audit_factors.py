@@ -72,7 +72,9 @@ def _factors(
     shares = ", ".join(f"{s:.1%}" for s in found.share)
     how = "rotation " + found.rotation if k > 1 else "unrotated"
     what = "the items' variance" if found.method == "svd" else "the variance of the logit"
-    sentences.append(f"{'Factors explain' if k > 1 else 'The first factor explains'} {shares} of {what} ({how}).")
+    sentences.append(
+        f"{'Factors explain' if k > 1 else 'The first factor explains'} {shares} of {what} in these data ({how})."
+    )
     if k > 1 and found.rotation == "oblimin":
         upper = found.correlation[np.triu_indices(k, 1)]
         sentences.append(f"Factors correlate from {number(float(upper.min()))} to {number(float(upper.max()))}.")

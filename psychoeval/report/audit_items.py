@@ -164,9 +164,7 @@ def _saturation(found: DifficultyBins, r: Responses) -> str:
 
 
 def _difference(names: tuple[str, str], p: np.ndarray, superiority: np.ndarray, labels: tuple[str, ...]) -> str:
-    found = [
-        f"{labels[b]} ({names[0] if superiority[b] > 0.5 else names[1]})"
-        for b in np.flatnonzero(p < 0.05).tolist()
-    ]  # fmt: skip
-    where = f"discriminate better in one of them in {', '.join(found)}" if found else "differ in no bin beyond chance"
+    better = [names[0] if above else names[1] for above in (superiority > 0.5).tolist()]
+    found = [f"{labels[b]} (better in {better[b]})" for b in np.flatnonzero(p < 0.05).tolist()]
+    where = f"discriminate unequally at {', '.join(found)}" if found else "differ in no bin beyond chance"
     return f"{names[0]} and {names[1]}: items of like difficulty {where}."
