@@ -65,8 +65,8 @@ def test_dates_hashes_and_first_lines() -> None:
         "",
         "",
     ]
-    assert content_hash({"a": 1, "b": "\ud800"}) == content_hash({"b": "\ud800", "a": 1})
-    assert content_hash(["1"]) != content_hash([1])
+    assert content_hash({"a": 1, "b": "\ud800"}, "") == content_hash({"b": "\ud800", "a": 1}, "")
+    assert content_hash(["1"], "") != content_hash([1], "")
     assert (first_line("\nfirst\nsecond"), len(first_line("x" * 999))) == ("first", 200)
 
 

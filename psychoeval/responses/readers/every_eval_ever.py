@@ -108,7 +108,7 @@ def _record(row: Mapping[str, Any], task: str, metric: _Metric, place: str, opti
         metric=metric.name, score=score, outcome=outcome, trial=str(more.get("epoch", "") or "1"), filter=kind,
         # the converter of lm-eval writes task/filter, which would make an item of each filter
         benchmark=task.removesuffix(f"/{kind}") if kind else task,
-        content=_content(row), error=first_line(error), date=metric.date,
+        content=_content(row, place), error=first_line(error), date=metric.date,
         tokens=known_number(usage.get("total_tokens")) if isinstance(usage, dict) else float("nan"),
     )  # fmt: skip
 
@@ -123,10 +123,10 @@ def _judged(row: Mapping[str, Any], error: str, metric: _Metric, place: str) -> 
     return number(score, place, "evaluation.score"), "scored"
 
 
-def _content(row: Mapping[str, Any]) -> str:
+def _content(row: Mapping[str, Any], place: str) -> str:
     asked = row.get("input")
     if isinstance(asked, dict) and asked.get("raw"):
-        return content_hash([asked["raw"], asked.get("reference") or []])
+        return content_hash([asked["raw"], asked.get("reference") or []], place)
     return str(row.get("sample_hash") or "")
 
 

@@ -51,9 +51,18 @@ def known_number(value: Any) -> float:
         return float("nan")
 
 
-def content_hash(asked: Any) -> str:
-    """Return the SHA-256 of a JSON value, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+def content_hash(asked: Any, place: str) -> str:
+    """Return the SHA-256 of a JSON value, whatever the order of its keys.
+
+    Raises
+    ------
+    DataError
+        If it is nested too deeply: what could just be read cannot always be written; with its place.
+    """
+    try:
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    except RecursionError:
+        raise DataError(f"{place} is nested too deeply.", "Is it a log?") from None
 
 
 def failure(error: str) -> Outcome:

@@ -143,15 +143,15 @@ def _asked(source: Source, log: LogBuilder) -> dict[tuple[str, str, str], _Asked
         failed = isinstance(result, dict) and result.get("success") is False
         error = str(result.get("error") or "the request failed") if isinstance(result, dict) and failed else ""
         before = asked.get(key)
-        asked[key] = _Asked(_content(instance), before.error or error if before else error)
+        asked[key] = _Asked(_content(instance, place), before.error or error if before else error)
     return asked
 
 
-def _content(instance: Mapping[str, Any]) -> str:
+def _content(instance: Mapping[str, Any], place: str) -> str:
     """Hash of the question and its possible answers, in whatever order these were shown."""
     references = instance.get("references")
     answers = [r.get("output") for r in references if isinstance(r, dict)] if isinstance(references, list) else []
-    return content_hash([instance.get("input"), sorted(content_hash(a) for a in answers)])
+    return content_hash([instance.get("input"), sorted(content_hash(a, place) for a in answers)], place)
 
 
 def _variant(perturbation: Any, place: str) -> tuple[str, str]:

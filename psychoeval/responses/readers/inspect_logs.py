@@ -7,14 +7,12 @@ metrics, one a key.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from psychoeval.errors import DataError
-from psychoeval.responses.readers.fields import known_number, number
+from psychoeval.responses.readers.fields import content_hash, known_number, number
 from psychoeval.responses.readers.log import ANY_METRIC, LogBuilder, Outcome, Record
 from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.shape import Shape
@@ -128,7 +126,7 @@ def _add_sample(
     epoch = need(sample.get("epoch", 1), int, place, "epoch")
     error = sample.get("error")
     record = common._replace(
-        item=item, trial=str(epoch), content=_content(sample), tokens=_tokens(sample),
+        item=item, trial=str(epoch), content=_content(sample, place), tokens=_tokens(sample),
         error=str(error.get("message", "")) if isinstance(error, dict) else str(error or ""),
     )  # fmt: skip
     scores = sample.get("scores")
@@ -173,10 +171,10 @@ def _values(scorer: str, value: Any, place: str) -> Iterator[tuple[str, float]]:
             ) from None
 
 
-def _content(sample: Mapping[str, Any]) -> str:
+def _content(sample: Mapping[str, Any], place: str) -> str:
     """Hash of the input; not of choices and target, which may be shuffled anew each epoch."""
     asked = sample.get("input")
-    return "" if asked is None else hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    return "" if asked is None else content_hash(asked, place)
 
 
 def _tokens(sample: Mapping[str, Any]) -> float:

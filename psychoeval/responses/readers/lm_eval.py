@@ -7,15 +7,13 @@ together: their score is one number.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from psychoeval.errors import DataError
-from psychoeval.responses.readers.fields import number
+from psychoeval.responses.readers.fields import content_hash, number
 from psychoeval.responses.readers.log import LogBuilder, Record, Scale
 from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.shape import Shape
@@ -68,7 +66,7 @@ def read_samples(source: Source, log: LogBuilder, options: ReadOptions) -> None:
     for at, row in read_json_lines(source):
         place = f"{file}, line {at}"
         need(row, dict, place, "the row")
-        item, content = str(need(row.get("doc_id"), (int, str), place, "doc_id")), _content(row)
+        item, content = str(need(row.get("doc_id"), (int, str), place, "doc_id")), _content(row, place)
         kept_by = str(row.get("filter", "none"))
         for metric in _metrics(row, place):
             log.add(
@@ -117,12 +115,12 @@ def _score(value: Any, place: str, metric: str) -> float:
     )
 
 
-def _content(row: Mapping[str, Any]) -> str:
+def _content(row: Mapping[str, Any], place: str) -> str:
     given = row.get("doc_hash")
     if isinstance(given, str) and given:
         return given
     doc = row.get("doc")
-    return "" if doc is None else hashlib.sha256(json.dumps(doc, sort_keys=True).encode()).hexdigest()
+    return "" if doc is None else content_hash(doc, place)
 
 
 def _results_beside(path: Path, date: str) -> dict[str, Any] | None:

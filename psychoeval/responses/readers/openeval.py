@@ -6,13 +6,12 @@ Replicates are told apart by the number that ends ``response_id``. What `openeva
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from psychoeval.errors import PsychoevalError
+from psychoeval.responses.readers.fields import content_hash
 from psychoeval.responses.readers.log import ANY_METRIC, LogBuilder, Record
 from psychoeval.responses.readers.openeval_ids import benchmark_slug, split_response_id
 from psychoeval.responses.readers.openeval_kept import restore_response, restore_score
@@ -147,7 +146,9 @@ def _benchmark(entry: Mapping[str, Any], place: str) -> str:
 def _add_item(entry: Mapping[str, Any], number: int, place: str, record: Record, log: LogBuilder) -> None:
     item_id = str(need(entry.get("item_id") or "", (str, int), place, "item_id"))
     record = record._replace(
-        item=item_id or str(number), benchmark=_benchmark(entry, place), content="" if item_id else _content(entry)
+        item=item_id or str(number),
+        benchmark=_benchmark(entry, place),
+        content="" if item_id else _content(entry, place),
     )
     so_far: Counter[str] = Counter()
     for k, response in enumerate(need(entry.get("responses") or [], list, place, "responses")):
@@ -190,7 +191,7 @@ def _add_response(response: Mapping[str, Any], place: str, record: Record, log: 
         log.add(record._replace(metric=ANY_METRIC, outcome="unscored"))
 
 
-def _content(entry: Mapping[str, Any]) -> str:
+def _content(entry: Mapping[str, Any], place: str) -> str:
     content = entry.get("item_content")
     asked = content.get("input") if isinstance(content, dict) else None
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest() if asked else ""
+    return content_hash(asked, place) if asked else ""

@@ -104,6 +104,8 @@ def read_log(
                     if path in named:
                         raise
                     log.notes.append(f"Passed over: {error.problem}")
+                except RecursionError:  # what could just be read cannot always be written, or shown in a message
+                    raise DataError(f"{source.place} holds a value nested too deeply.", "Is it a log?") from None
     _check_read(log, files, companions, passed)
     return log.build()
 
@@ -196,8 +198,9 @@ def _check_read(log: LogBuilder, files: Sequence[Path], companions: Counter[str]
     if not log.formats:
         if companions:
             means = " and ".join(companions)
+            unknown = f"; {some(passed, 3)} are of no known format" if passed else ""
             raise DataError(
-                f"There are only {means} among {len(files)} files: they hold no responses to items.",
+                f"There are only {means} among {len(files)} files: they hold no responses to items{unknown}.",
                 "Give the files with the samples too.",
             )
         raise DataError(f"None of {len(files)} files is of a known log format: {some(passed, 3)}.", "Check the path.")

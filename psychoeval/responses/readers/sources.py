@@ -6,7 +6,6 @@ import contextlib
 import glob
 import gzip
 import io
-import json
 import os
 import zipfile
 import zlib
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from psychoeval.errors import DataError, EngineUnavailableError
+from psychoeval.responses.readers.json_values import parse_json
 from psychoeval.wording import some
 
 #: Largest file or member that is parsed as one JSON value, in bytes: parsed it takes about five times as much.
@@ -30,8 +30,9 @@ _RATIO_FROM: Final = 16 << 20
 _HEAD: Final = 1 << 16
 #: Lines between two words on how far reading is.
 _LINES_TOLD: Final = 256
-_BOM: Final = b"\xef\xbb\xbf"
 _ZSTANDARD: Final = 93
+#: Errors of `zlib` and of `backports.zstd`, whose zip archives have a class of their own.
+_FOREIGN_DAMAGES: Final = ("error", "ZstdError", "BadZipFile")
 _PICKLE_SUFFIXES: Final = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
 
 
@@ -169,27 +170,6 @@ def read_json_lines(source: Source) -> Iterator[tuple[int, Any]]:
         yield number, parse_json(raw, f"{source.place}, line {number}")
 
 
-def parse_json(raw: bytes, place: str) -> Any:
-    """Return the JSON value of `raw`.
-
-    Raises
-    ------
-    DataError
-        If it is no JSON in UTF-8, nested too deeply, or holds a number of thousands of digits; with its place.
-    """
-    try:
-        return json.loads(raw.removeprefix(_BOM).decode())  # as utf-8-sig does, whose codec takes four times as long
-    except UnicodeDecodeError as error:
-        problem = f"is not UTF-8 (byte {error.start + 1} is 0x{raw[error.start]:02x})"
-    except json.JSONDecodeError as error:
-        problem = f"is no JSON: {error.msg} (line {error.lineno}, column {error.colno} of it)"
-    except RecursionError:
-        problem = "is nested too deeply"
-    except ValueError as error:  # a whole number with thousands of digits
-        problem = f"holds a number that cannot be read ({error})"
-    raise DataError(f"{place} {problem}.", "Was the file written to its end, and is it a log?")
-
-
 def read_bounded(file: Any, place: str) -> bytes:
     """Return all of an open file.
 
@@ -203,7 +183,7 @@ def read_bounded(file: Any, place: str) -> bytes:
     except (OSError, EOFError, zipfile.BadZipFile, RuntimeError, ValueError) as error:
         raise DataError(f"{place} cannot be read to its end: {error}.", "Fetch it again.") from None
     except Exception as error:
-        if type(error).__name__ in ("error", "ZstdError"):  # zlib.error, and that of zstandard
+        if type(error).__name__ in _FOREIGN_DAMAGES:
             raise DataError(f"{place} cannot be unpacked: {error}.", "Fetch it again.") from None
         raise
     if len(raw) > MAX_WHOLE:
@@ -230,9 +210,11 @@ class Archive:
     def __init__(self, path: Path) -> None:
         self.place = str(path)
         try:
-            self._zip = _zip_module(path).ZipFile(path)
+            module = _zip_module(path)
+            self._zip = module.ZipFile(path)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
             raise DataError(f"{path} is a damaged zip archive: {error}.", "Fetch it again.") from None
+        self._damages = (module.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, EOFError)
         members = self._zip.infolist()
         self._sizes = {m.filename: m for m in members}
         if len(members) > MAX_MEMBERS or sum(m.file_size for m in members) > MAX_UNPACKED:
@@ -256,12 +238,11 @@ class Archive:
         place = f"{self.place}, {name}"
         try:
             with self._zip.open(name) as file:
-                raw = read_bounded(file, place)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError) as error:
+                return parse_json(read_bounded(file, place), place)
+        except self._damages as error:
             if isinstance(error, DataError):
                 raise
             raise DataError(f"{place} cannot be unpacked: {error}.", "Fetch it again.") from None
-        return parse_json(raw, place)
 
     def close(self) -> None:
         """Close the file."""

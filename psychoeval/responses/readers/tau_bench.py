@@ -36,7 +36,7 @@ def read_runs(source: Source, log: LogBuilder, options: ReadOptions) -> None:
     runs = need(read_json(source), list, source.place, "the file")
     if not runs:
         raise NoSamplesError(f"{source.place} holds no run.", "Was the evaluation finished?")
-    contents = _contents(runs)
+    contents = _contents(runs, source.place)
     log.scale(_METRIC, Scale(0.0, 1.0), source.place)
     common = Record(
         person=system(source, log, options),
@@ -61,13 +61,15 @@ def read_runs(source: Source, log: LogBuilder, options: ReadOptions) -> None:
         log.add(record)
 
 
-def _contents(runs: Sequence[Any]) -> dict[str, str]:
+def _contents(runs: Sequence[Any], place: str) -> dict[str, str]:
     """Return the hash of each task's instruction; runs that broke off lack it, and share that of their task."""
     contents: dict[str, str] = {}
-    for run in runs:
+    for k, run in enumerate(runs, 1):
         task = _info(run).get("task") if isinstance(run, dict) else None
         if isinstance(task, dict) and task.get("instruction"):
-            contents[str(run.get("task_id"))] = content_hash([task.get("user_id"), task["instruction"]])
+            contents[str(run.get("task_id"))] = content_hash(
+                [task.get("user_id"), task["instruction"]], f"{place}, entry {k}"
+            )
     return contents
 
 

@@ -14,7 +14,10 @@ from psychoeval.wording import shorten
 
 #: Largest YAML file, in bytes: parsing takes about ten seconds a megabyte.
 _MAX_BYTES: Final = 2 << 20
-_LIST_OF_OBJECTS: Final = re.compile(rb"(?:\s*(?:#[^\n]*|---[ \t]*)?\n)*-[ \t]+[^\s,;\t#&*!|>\[{-][^\n,;\t]*?:(?:\s|$)")
+#: Lines before the list are each taken in one way only: blanks taken in several would be tried in all combinations.
+_LIST_OF_OBJECTS: Final = re.compile(
+    rb"(?:[ \t\r]*(?:#[^\n]*|---[ \t\r]*)?\n)*-[ \t]+[^\s,;\t#&*!|>\[{-][^\n,;\t]*?:(?:\s|$)"
+)
 
 
 class _YamlTable(FrameTable):
