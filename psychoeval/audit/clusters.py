@@ -194,6 +194,8 @@ def _correlation(x: FloatArray, y: FloatArray, level: float) -> tuple[float, flo
     if x.std() < 1e-12 or y.std() < 1e-12 * max(1.0, float(np.abs(y).max())):
         return (float("nan"),) * 3
     r = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
+    if abs(r) >= 1:  # the same score: Fisher's scale ends here
+        return r, r, r
     error = (1 - r**2) / np.sqrt(x.size - 3)
     low, high = correlation_interval(np.array([r]), np.array([error]), level)
     return r, float(low[0]), float(high[0])

@@ -66,6 +66,28 @@ def test_svd_loadings_are_correlations_of_items_with_scores() -> None:
     assert found.scores.std(axis=0, ddof=1) == pytest.approx(1)
 
 
+def test_oblimin_lets_factors_correlate_and_explains_as_much() -> None:
+    responses, theta = three_factors(2)
+    straight, oblique = (analyze_factors(responses, 3, rotation=r) for r in ("varimax", "oblimin"))  # type: ignore[arg-type]
+    assert straight.correlation == pytest.approx(np.eye(3))
+    assert oblique.correlation == pytest.approx(np.corrcoef(oblique.scores.T), abs=1e-10)
+    assert oblique.share.sum() == pytest.approx(straight.share.sum())
+    both = [f.loadings @ f.scores.T for f in (straight, oblique)]
+    assert both[0] == pytest.approx(both[1], abs=1e-8)
+    assert (np.abs(np.corrcoef(oblique.scores.T, theta.T)[:3, 3:]).max(axis=1) > 0.85).all()
+    with pytest.raises(SettingsError, match="rotation='promax' is unknown"):
+        analyze_factors(responses, 3, rotation="promax")  # type: ignore[arg-type]
+
+
+def test_subscores_that_do_not_vary_have_no_correlation() -> None:
+    responses, _ = three_factors(2)
+    found = analyze_factors(responses, 2)
+    for c in correlate_subscores(found, responses, {"same": np.ones(50)}):
+        assert np.isnan([c.correlation, c.low, c.high]).all()
+    exact = correlate_subscores(analyze_factors(responses, 1), responses, {"mean": responses.proportions.mean(axis=1)})
+    assert (exact[0].correlation, exact[0].low, exact[0].high) == pytest.approx((1, 1, 1), abs=1e-6)
+
+
 def test_svd_refuses_missing_cells_and_names_the_other_method() -> None:
     with pytest.raises(DataError, match="cells are missing") as refused:
         analyze_factors(three_factors(missing=0.1)[0], 2)

@@ -1,20 +1,27 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from psychoeval.audit.clusters import cluster_items
 from psychoeval.audit.curves import bin_curves
 from psychoeval.audit.difficulty_bins import bin_difficulty
+from psychoeval.audit.factors import analyze_factors, parallel_analysis
 from psychoeval.audit.paired import compare_pairs
 from psychoeval.audit.resampling import leave_groups_out, resample_systems
+from psychoeval.audit.system_means import average_systems
 from psychoeval.errors import NotComparableError
 from psychoeval.plots.binned_curves import binned_curves
 from psychoeval.plots.difficulty_bins import difficulty_bins
+from psychoeval.plots.factor_loadings import factor_loadings
 from psychoeval.plots.pair_differences import pair_differences
+from psychoeval.plots.scree import scree
 from psychoeval.plots.stability import stability
+from psychoeval.plots.system_means import system_means
 from psychoeval.responses.matrix import Responses
 
 pytest.importorskip("matplotlib")
@@ -96,3 +103,43 @@ def test_stability_draws_every_correlation(group: str | None) -> None:
     figure = stability(found)
     assert drawn(figure) > 10_000
     assert sum(bar.get_height() for bar in figure.axes[2].patches) == found.n_left.size
+
+
+def test_scree_fills_what_is_counted() -> None:
+    found = parallel_analysis(sample(), replications=20)
+    found = replace(found, n_factors=3)
+    figure = scree(found, limit=10)
+    limit, line, filled, hollow = figure.axes[0].lines
+    assert limit.get_ydata() == pytest.approx(found.limit[:10])
+    assert line.get_ydata() == pytest.approx(found.observed[:10])
+    assert filled.get_xdata().tolist() == [1, 2]
+    assert hollow.get_xdata().tolist() == list(range(3, 11))
+    assert drawn(figure) > 5_000
+
+
+def test_loadings_are_drawn_by_cluster_and_in_a_table() -> None:
+    found = analyze_factors(sample(), 3, method="logistic")
+    clusters = cluster_items(found, 3)
+    figure = factor_loadings(found, clusters, top=4)
+    plane, table = figure.axes
+    points = [line for line in plane.lines if line.get_linestyle() == "None"]
+    assert [line.get_xdata().size for line in points] == np.bincount(clusters.cluster[clusters.cluster >= 0]).tolist()
+    assert points[0].get_ydata() == pytest.approx(found.loadings[clusters.cluster == 0, 1])
+    best = int(np.nanargmax(np.abs(found.loadings[:, 0])))
+    assert table.get_yticklabels()[0].get_text() == found.item_ids[best]
+    assert np.asarray(table.images[0].get_array())[0] == pytest.approx(found.loadings[best])
+    assert drawn(figure) > 10_000
+    assert drawn(factor_loadings(found)) > 10_000
+    with pytest.raises(NotComparableError, match="one factor"):
+        factor_loadings(analyze_factors(sample(), 1, method="logistic"))
+
+
+def test_means_are_drawn_best_first_and_thinned_by_rank() -> None:
+    means = average_systems(sample(120))
+    figure = system_means(means, limit=30)
+    x = figure.axes[0].lines[-1].get_xdata()
+    assert x.size == 30
+    assert (np.diff(x) <= 0).all()
+    assert x[[0, -1]] == pytest.approx([means.mean.max(), means.mean.min()])
+    assert "30 of 120 persons" in figure.get_supxlabel()
+    assert drawn(system_means(average_systems(sample(8)))) > 5_000

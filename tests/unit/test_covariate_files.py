@@ -1,0 +1,78 @@
+"""Covariates and outside scores from files of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from psychoeval.errors import DataError
+from psychoeval.responses.covariate_files import add_covariates, read_scores
+from psychoeval.responses.matrix import Responses
+
+
+@pytest.fixture
+def responses() -> Responses:
+    items = pd.DataFrame({"topic": ["x", "y"], "old": [1, 2]}, index=["q1", "q2"])
+    return Responses.from_array(
+        [[1, 0], [0, 1], [1, 1]], person_ids=["a", "b", "c"], item_ids=["q1", "q2"], items=items, person_label="system"
+    )
+
+
+def written(folder: Path, text: str) -> Path:
+    (folder / "x.csv").write_text(text)
+    return folder / "x.csv"
+
+
+def test_columns_stand_in_the_order_of_the_data_beside_those_that_were_there(
+    responses: Responses, tmp_path: Path
+) -> None:
+    path = written(tmp_path, "note,item,topic\nn2,q2,new\nn3,q3,other\nn1,q1,fresh\n")
+    found = add_covariates(responses, path, "items")
+    assert found.items is not None
+    assert found.items.to_dict("list") == {"old": [1, 2], "note": ["n1", "n2"], "topic": ["fresh", "new"]}
+    assert found.sha256 == responses.sha256
+    assert found.notes == ()
+
+
+def test_the_column_of_ids_is_the_one_with_ids(responses: Responses, tmp_path: Path) -> None:
+    path = written(tmp_path, "question,problem,task\nWhat?,1,q1\nWhy?,2,q2\n")
+    found = add_covariates(responses, path, "items")
+    assert found.items is not None
+    assert found.items["question"].tolist() == ["What?", "Why?"]
+    path = written(tmp_path, "code,maker\nb,B\na,A\nc,C\n")  # no usual name: the first
+    found = add_covariates(responses, path, "persons")
+    assert found.persons is not None
+    assert found.persons["maker"].tolist() == ["A", "B", "C"]
+
+
+def test_who_has_no_row_is_missing_and_noted(responses: Responses, tmp_path: Path) -> None:
+    found = add_covariates(responses, written(tmp_path, "system,maker\nc,C\n"), "persons")
+    assert found.persons is not None
+    assert found.persons["maker"].tolist() == [None, None, "C"]
+    assert found.notes[0].endswith("no row for 2 of 3 systems: 'a', 'b'.")
+
+
+def test_scores_are_numbers_and_texts_are_named(responses: Responses, tmp_path: Path) -> None:
+    scores, notes = read_scores(responses, written(tmp_path, "system,elo,maker,mmlu\nb,1200,B,\na,1100,A,.5\n"))
+    assert scores.keys() == {"elo", "mmlu"}
+    np.testing.assert_array_equal(scores["elo"], [1100, 1200, np.nan])
+    np.testing.assert_array_equal(scores["mmlu"], [0.5, np.nan, np.nan])
+    assert notes[1] == "Columns of texts are no scores: 'maker'."
+    with pytest.raises(DataError, match="no column beside the ids holds numbers"):
+        read_scores(responses, written(tmp_path, "system,maker\na,A\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("system,elo\na,1\nb,2\na,3\n", "system 'a' has two rows"),
+        ("system,elo\nx,1\ny,2\n", "no row has the id of a system of the data"),
+        ("system\na\n", "no column beside the ids"),
+    ],
+)
+def test_files_that_do_not_fit_are_refused_by_name(responses: Responses, tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        add_covariates(responses, written(tmp_path, text), "persons")
