@@ -11,9 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psychoeval.errors import EngineUnavailableError, SettingsError
 from psychoeval.files import checked_target, write_whole
+from psychoeval.responses.columns import (
+    ITEM_NAMES,
+    PERSON_NAMES,
+    SCORE_NAMES,
+    SUCCESS_NAMES,
+    TRIAL_NAMES,
+    TRIALS_NAMES,
+)
 from psychoeval.responses.continuous import ContinuousResponses
 from psychoeval.responses.matrix import Responses
 
@@ -23,6 +32,8 @@ if TYPE_CHECKING:
 #: Where a Parquet file keeps the notes of the responses in it.
 NOTES_KEY: Final = b"psychoeval.notes"
 _PARQUET: Final = (".parquet", ".pq")
+#: Where an item stands in the logs it was read from.
+_PLACES: Final = ("logged_id", "file", "line")
 _TEXT: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
@@ -30,8 +41,9 @@ def write_table(responses: Responses | ContinuousResponses, path: str | os.PathL
     """Write responses as a long table, whole or not at all.
 
     Columns are the person label, ``item``, and ``successes`` and ``trials`` (counts) or ``score`` (bounded scores).
-    Persons and items without any response have a row of 0 trials, so that they stay. Parquet keeps the notes too;
-    covariates are not written.
+    Persons and items without any response have a row of 0 trials, so that they stay. Parquet keeps the notes too.
+    Covariates become columns (``read_table(persons=, items=)`` takes them up), but where items stand in logs, and
+    those called as a column of responses may be.
 
     Parameters
     ----------
@@ -106,7 +118,25 @@ def _long(responses: Responses | ContinuousResponses) -> pd.DataFrame:
         values = {"successes": responses.successes[shown], "trials": responses.trials[shown]}
     else:
         values = {"score": responses.scores[shown]}
-    return pd.DataFrame(ids | values)
+    return pd.DataFrame(ids | values | _covariates(responses, rows, columns))
+
+
+def _covariates(
+    responses: Responses | ContinuousResponses, rows: NDArray[np.intp], columns: NDArray[np.intp]
+) -> dict[str, Any]:
+    """Return the covariates that a long table can hold beside the responses, one value a row."""
+    if not isinstance(responses, Responses):
+        return {}
+    taken = {*_PLACES, *PERSON_NAMES, *ITEM_NAMES, *SCORE_NAMES, *SUCCESS_NAMES, *TRIALS_NAMES, *TRIAL_NAMES}
+    found: dict[str, Any] = {}
+    for table, at in ((responses.persons, rows), (responses.items, columns)):
+        if table is None:
+            continue
+        for name in table.columns:
+            plain = "_".join(str(name).strip().lower().replace("-", " ").replace(".", " ").split(" "))
+            if plain not in {*taken, responses.person_label, *found}:
+                found[str(name)] = table[name].array.take(at)
+    return found
 
 
 def _parquet(frame: pd.DataFrame, notes: tuple[str, ...]) -> bytes:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from psychoeval.errors import SettingsError
+from psychoeval.errors import DataError, SettingsError
 from psychoeval.responses.continuous import ContinuousResponses
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.tables import read_table
@@ -36,6 +37,28 @@ def test_parquet_keeps_the_notes(tmp_path: Path) -> None:
     given = Responses.from_array([[1, 0]], missing="wrong", person_label="system")
     noted = Responses(given.successes, given.trials, given.person_ids, given.item_ids, notes=("errors are wrong",))
     assert read_table(write_table(noted, tmp_path / "x.parquet")).notes[0] == "errors are wrong"
+
+
+@pytest.mark.parametrize("ending", ["csv", pytest.param("parquet", marks=pytest.mark.needs("parquet"))])
+def test_covariates_come_back_where_they_are_asked_for(tmp_path: Path, ending: str) -> None:
+    bare = counts()
+    items = pd.DataFrame({"topic": ["x", "y", "x"], "Task ID": ["a", "b", "c"], "line": [1, 2, 3]})
+    persons = pd.DataFrame({"maker": ["M", None, "N"]})
+    given = Responses(
+        bare.successes, bare.trials, bare.person_ids, bare.item_ids, persons, items, person_label="system"
+    )
+    path = write_table(given, tmp_path / f"x.{ending}")
+    found = read_table(path, items=["topic"], persons=["maker"])
+    assert found.sha256 == given.sha256
+    assert found.items is not None
+    assert found.persons is not None
+    assert found.items["topic"].tolist() == ["x", "y", "x"]
+    assert [v if isinstance(v, str) and v else None for v in found.persons["maker"]] == ["M", None, "N"]
+    # A second column of ids would make the table ambiguous, and a line of a log is no property.
+    with pytest.raises(DataError, match="no column called 'Task ID'"):
+        read_table(path, items=["Task ID"])
+    with pytest.raises(DataError, match="no column called 'line'"):
+        read_table(path, items=["line"])
 
 
 def test_bounded_scores_are_written(tmp_path: Path) -> None:
