@@ -96,9 +96,9 @@ def _family_names(r: Responses, family: NDArray[np.intp]) -> list[str]:
 
 
 def _values(r: Responses, column: str) -> list[object]:
+    """Return a column of persons, None where it is missing or blank."""
     assert r.persons is not None
-    values: list[object] = r.persons[column].tolist()
-    return values
+    return [None if is_missing(v) or not str(v).strip() else v for v in r.persons[column].tolist()]
 
 
 def _summary(key: str, title: str, found: Stability) -> Table:

@@ -110,7 +110,7 @@ def _by_id(path: str | os.PathLike[str], ids: tuple[str, ...], noun: str) -> tup
         )
     rows = [place.get(name) for name in ids]
     values = {
-        table.names[j]: [None if row is None else column[row] for row in rows]
+        table.names[j]: [None if row is None or column[row] == "" else column[row] for row in rows]
         for j, column in zip(others, (typed(c) for c in columns), strict=True)
     }
     note = [f"{at(table)}no row for {len(lacking)} of {len(ids)} {noun}s: {some(lacking)}."] if lacking else []

@@ -43,7 +43,8 @@ def group_codes(
             f"They have {some(names)}." if names else f"Read the responses with {of}=[{column!r}].",
         )
     values = table.iloc[:, names.index(column)].tolist()
-    lacking = [i for i, v in zip(ids, values, strict=True) if is_missing(v)]
+    # A table of text has blanks where values are missing; they are no group.
+    lacking = [i for i, v in zip(ids, values, strict=True) if is_missing(v) or not str(v).strip()]
     if lacking:
         raise DataError(
             f"{len(lacking)} {noun}s have no {column!r}: {some(lacking)}.",

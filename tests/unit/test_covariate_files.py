@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from psychoeval.errors import DataError
 from psychoeval.responses.covariate_files import add_covariates, read_scores
+from psychoeval.responses.covariates import group_codes
 from psychoeval.responses.matrix import Responses
 
 
@@ -53,6 +55,15 @@ def test_who_has_no_row_is_missing_and_noted(responses: Responses, tmp_path: Pat
     assert found.persons is not None
     assert found.persons["maker"].tolist() == [None, None, "C"]
     assert found.notes[0].endswith("no row for 2 of 3 systems: 'a', 'b'.")
+
+
+def test_blanks_are_missing_and_no_group(responses: Responses, tmp_path: Path) -> None:
+    found = add_covariates(responses, written(tmp_path, "system,maker\na,A\nb,\nc,\n"), "persons")
+    assert found.persons is not None
+    assert found.persons["maker"].tolist() == ["A", None, None]
+    blank = replace(responses, persons=pd.DataFrame({"maker": ["A", " ", "A"]}))
+    with pytest.raises(DataError, match="1 systems have no 'maker': 'b'"):
+        group_codes(blank, "maker", "persons")
 
 
 def test_scores_are_numbers_and_texts_are_named(responses: Responses, tmp_path: Path) -> None:

@@ -142,12 +142,12 @@ def test_what_was_asked_for_by_name_and_is_not_there_is_refused() -> None:
 
 def test_groups_with_gaps_are_filled_with_persons_on_their_own() -> None:
     r = two_benchmarks()
-    persons = r.persons.assign(developer=[None, *r.persons["developer"].tolist()[1:]])
+    persons = r.persons.assign(developer=[None, " ", *r.persons["developer"].tolist()[2:]])
     r = Responses(r.successes, r.trials, r.person_ids, r.item_ids, persons, person_label="system")
     found = audit_content(r, QUICK)
     assert "(person-1)" in tables(found)["groups_samples"].frame.index
     section = next(s for s in found.sections if s.title == "Without each developer")
-    assert section.rules[0] == "1 systems have no 'developer' and are each on their own."
+    assert section.rules[0] == "2 systems have no 'developer' and are each on their own."
 
 
 def test_what_cannot_be_computed_says_why_and_costs_nothing_else() -> None:
