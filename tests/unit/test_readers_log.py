@@ -238,3 +238,11 @@ def test_no_score_keeps_no_mean_and_gigantic_ones_are_refused() -> None:
         select(log_of(failed("A", "q1")), threshold="keep-mean")
     with pytest.raises(DataError, match=r"not a finite number of at most 1e\+100"):
         log_of(row("A", "q1", 1e308))
+
+
+def test_half_a_surrogate_pair_is_refused_in_names_and_escaped_in_messages() -> None:
+    with pytest.raises(DataError, match=r"log.json, line 3: the item 'q\\ud800' is no Unicode text"):
+        log_of(row("A", "q1"), row("A", "q\ud800", line=3))
+    log = log_of(failed("A", "q1", error="cut \ud83d"), row("A", "q2 \u00e9"))
+    assert set(log.levels("error")) == {"cut \\ud83d", ""}
+    assert log.to_frame()["error"].iloc[0] == "cut \\ud83d"

@@ -231,10 +231,16 @@ class LogBuilder:
             )
 
     def build(self) -> EvaluationLog:
-        """Return the table; the builder is used up."""
+        """Return the table; the builder is used up.
+
+        Raises
+        ------
+        DataError
+            If a name cannot be written as UTF-8; with its place.
+        """
         self._settle()
         dropped = tuple(Dropped(reason, n, tuple(places)) for reason, (n, places) in self._dropped.items())
-        return EvaluationLog(
+        log = EvaluationLog(
             texts={name: column.build() for name, column in self._texts.items()},
             numbers={name: column.build() for name, column in self._numbers.items()},
             outcome=self._outcome.build(),
@@ -245,12 +251,17 @@ class LogBuilder:
             formats=dict(self.formats),
             notes=tuple(self.notes),
         )
+        _check_names(log)
+        return log
 
     def _settle(self) -> None:
         """Turn the pending records into columns."""
         if not self._pending:
             return
         columns: dict[str, Any] = dict(zip(Record._fields, zip(*self._pending, strict=True), strict=True))
+        columns["error"] = [
+            t if t.isascii() else t.encode("utf-8", "backslashreplace").decode() for t in columns["error"]
+        ]
         self._settled += len(self._pending)
         self._pending = []
         for name, texts in self._texts.items():
@@ -269,6 +280,16 @@ _NOUNS: Final = {"person": "a system", "item": "an item", "metric": "a metric"}
 
 def _place(record: Record) -> str:
     return f"{record.file}, line {record.line}" if record.line else record.file
+
+
+def _check_names(log: EvaluationLog) -> None:
+    """Refuse names with half a surrogate pair: JSON can hold it (backslash ud800), tables and files cannot."""
+    for name, (codes, levels) in log.texts.items():
+        for code, level in enumerate(levels):
+            if level.isascii() or level == level.encode("utf-8", "replace").decode():
+                continue
+            row = int(np.argmax(codes == code))
+            raise DataError(f"{log.where(row)}: the {name} {level!a} is no Unicode text.", "Correct the log.")
 
 
 def _scale_words(scale: Scale) -> str:
