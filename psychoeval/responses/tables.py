@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from psychoeval.errors import DataError, EngineUnavailableError, SettingsError
+from psychoeval.errors import DataError, SettingsError
 from psychoeval.responses.arrays import Missing, responses_from_array
 from psychoeval.responses.cells import Coding
 from psychoeval.responses.columns import (
@@ -25,6 +25,7 @@ from psychoeval.responses.frames import FrameTable
 from psychoeval.responses.ids_and_counts import PersonLabel
 from psychoeval.responses.long import Duplicates, long_columns, long_responses
 from psychoeval.responses.matrix import Responses
+from psychoeval.responses.parquet_files import parquet_frame
 from psychoeval.responses.wide import wide_responses
 from psychoeval.wording import some
 
@@ -240,20 +241,7 @@ def open_table(path: str | os.PathLike[str], delimiter: str | None = None, encod
         raise DataError(f"{file} {what}.", "Check the path; load_dataset takes the names of bundled sets.")
     if file.suffix.lower() not in _PARQUET:
         return FileTable(file, delimiter, encoding)
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise EngineUnavailableError(
-            f"Reading {file} needs pyarrow.", "pip install 'psychoeval[parquet]', or save the table as CSV."
-        ) from None
-    from pyarrow.lib import ArrowException
-
-    try:
-        return FrameTable(parquet.read_table(file).to_pandas(), str(file))
-    except (ArrowException, OSError, ValueError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"{file} cannot be read as Parquet: {error}.", "Check the file.") from None
+    return FrameTable(parquet_frame(file), str(file))
 
 
 def _stored_notes(path: str | os.PathLike[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.errors import EngineUnavailableError, SettingsError
+from psychoeval.errors import DataError, EngineUnavailableError, SettingsError
 from psychoeval.files import checked_target, write_whole
 from psychoeval.responses.columns import (
     ITEM_NAMES,
@@ -25,6 +25,7 @@ from psychoeval.responses.columns import (
 )
 from psychoeval.responses.continuous import ContinuousResponses
 from psychoeval.responses.matrix import Responses
+from psychoeval.responses.parquet_files import open_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,11 +92,22 @@ def checked_ending(path: str | os.PathLike[str]) -> Path:
 
 
 def parquet_notes(path: Path) -> tuple[str, ...]:
-    """Return the notes that `write_table` left in a Parquet file."""
-    import pyarrow.parquet as parquet
+    """Return the notes that `write_table` left in a Parquet file.
 
-    stored = (parquet.read_schema(path).metadata or {}).get(NOTES_KEY)
-    return () if stored is None else tuple(json.loads(stored))
+    Raises
+    ------
+    DataError
+        If they are damaged.
+    """
+    with open_parquet(path) as file:
+        stored = (file.schema_arrow.metadata or {}).get(NOTES_KEY)
+    try:
+        notes = [] if stored is None else json.loads(stored)
+    except (ValueError, RecursionError):
+        notes = None
+    if not (isinstance(notes, list) and all(isinstance(note, str) for note in notes)):
+        raise DataError(f"{path}: its notes ({NOTES_KEY.decode()}) are damaged.", "Fetch it again.")
+    return tuple(notes)
 
 
 def _long(responses: Responses | ContinuousResponses) -> pd.DataFrame:
@@ -150,5 +162,5 @@ def _parquet(frame: pd.DataFrame, notes: tuple[str, ...]) -> bytes:
     table = arrow.Table.from_pandas(frame, preserve_index=False)
     table = table.replace_schema_metadata({**(table.schema.metadata or {}), NOTES_KEY: json.dumps(notes).encode()})
     out = io.BytesIO()
-    parquet.write_table(table, out)
+    parquet.write_table(table, out, write_page_checksum=True)
     return out.getvalue()

@@ -83,14 +83,21 @@ FORMATS: Final[tuple[Format, ...]] = (
 )
 
 
+#: First bytes of files whose ending says what they are.
+_STARTS: Final = {".eval": b"PK", ".parquet": b"PAR1", ".pq": b"PAR1"}
+
+
 def recognize(source: Source) -> Format | None:
     """Return the format of a file, None where it is none of the table.
 
     Raises
     ------
     DataError
-        If it could be of several.
+        If it could be of several, or does not start as files of its ending do: damaged, it would be passed over.
     """
+    start = _STARTS.get(source.path.suffix.lower(), b"")
+    if source.head and not source.head.startswith(start):
+        raise DataError(f"{source.place} does not start as a file of this ending does.", "Fetch it again.")
     shape = shape_of(source)
     found = [f for f in FORMATS if f.is_it(source, shape)]
     if len(found) > 1:

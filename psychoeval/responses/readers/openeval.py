@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from psychoeval.errors import PsychoevalError
+from psychoeval.errors import EngineUnavailableError
 from psychoeval.responses.readers.fields import content_hash
 from psychoeval.responses.readers.log import ANY_METRIC, LogBuilder, Record
 from psychoeval.responses.readers.openeval_ids import benchmark_slug, split_response_id
@@ -40,7 +40,7 @@ def is_table(source: Source, shape: Shape) -> bool:
         return False
     try:
         paths = column_paths(source.path)
-    except PsychoevalError:  # damaged, or no pyarrow: said where the file is read
+    except EngineUnavailableError:  # said where the file is read
         return False
     return "response_id" in paths or ("item_id" in paths and any(p.startswith("item_content") for p in paths))
 

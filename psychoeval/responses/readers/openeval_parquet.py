@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from psychoeval.errors import DataError, EngineUnavailableError
+from psychoeval.errors import DataError
+from psychoeval.responses.parquet_files import damaged, damages, open_parquet
 from psychoeval.responses.readers.sources import need
 
 #: Marks, in a Parquet file's metadata, that the log's own facts are in it (`openeval_kept`).
 MARK: Final = b"psychoeval.openeval"
-_ROWS_AT_ONCE: Final = 2048
+#: Few: a text that all rows share is there once in the file, and in each of these.
+_ROWS_AT_ONCE: Final = 64
 
 
 def column_paths(path: Path) -> tuple[str, ...]:
@@ -38,26 +40,24 @@ def read_rows(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[int, 
     leaves = [leaf for leaf in _leaves(path) if wanted(_plain(leaf))]
     number = 0
     try:
-        with _open(path) as file:
+        with open_parquet(path) as file:
             for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=leaves):
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
-    except _damages() as error:
-        if isinstance(error, DataError):
-            raise
-        raise _damaged(path, error) from None
+    except damages() as error:
+        raise damaged(path, error) from None
 
 
 def is_marked(path: Path) -> bool:
     """Whether `psychoeval` wrote a Parquet file."""
-    with _open(path) as file:
+    with open_parquet(path) as file:
         return MARK in (file.schema_arrow.metadata or {})
 
 
 def unpacked_size(path: Path) -> int:
     """Return the bytes of a Parquet file's columns before compression, as its footer states them."""
-    with _open(path) as file:
+    with open_parquet(path) as file:
         return sum(int(file.metadata.row_group(k).total_byte_size) for k in range(file.metadata.num_row_groups))
 
 
@@ -95,38 +95,14 @@ def as_float(value: Any, place: str, what: str) -> float:
         raise DataError(f"{place}: {what} has {len(str(value))} digits.", "Correct the log.") from None
 
 
-def _open(path: Path) -> Any:
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise EngineUnavailableError(f"Reading {path} needs pyarrow.", "pip install 'psychoeval[parquet]'.") from None
-    # Where pages have checksums, as those that we write do, a changed byte is no other score.
-    return parquet.ParquetFile(path, page_checksum_verification=True)
-
-
 def _leaves(path: Path) -> list[str]:
     try:
-        with _open(path) as file:
+        with open_parquet(path) as file:
             return [file.schema.column(i).path for i in range(len(file.schema))]
-    except _damages() as error:
-        if isinstance(error, DataError):
-            raise
-        raise _damaged(path, error) from None
+    except damages() as error:
+        raise damaged(path, error) from None
 
 
 def _plain(leaf: str) -> str:
     """Return a column's path without the levels that lists have in Parquet."""
     return leaf.replace(".list.element", "").replace(".list.item", "").replace(".bag.array_element", "")
-
-
-def _damages() -> tuple[type[Exception], ...]:
-    """Return what pyarrow raises where a file is damaged."""
-    try:
-        from pyarrow.lib import ArrowException
-    except ImportError:
-        return (OSError,)
-    return (ArrowException, OSError, ValueError, KeyError, UnicodeDecodeError)
-
-
-def _damaged(path: Path, error: Exception) -> DataError:
-    return DataError(f"{path} cannot be read as Parquet: {str(error)[:200]}.", "Fetch it again.")

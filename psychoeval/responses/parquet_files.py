@@ -1,0 +1,90 @@
+"""Parquet files, opened with bounds: a few kilobytes can stand for billions of cells, or one text of gigabytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from psychoeval.errors import DataError, EngineUnavailableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What columns may unpack to, in bytes, however small the file; beyond that no more than so many times its size.
+MAX_UNPACKED: Final = 256 << 20
+MAX_RATIO: Final = 400
+#: What a number, or a reference to a text, takes at least.
+_CELL: Final = 8
+
+
+def open_parquet(path: Path) -> Any:
+    """Return a `pyarrow.parquet.ParquetFile` whose texts are read once each, however many rows repeat them.
+
+    Where pages have checksums, as those that we write do, a changed byte is an error and no other score.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged, or unpacks too far.
+    EngineUnavailableError
+        If pyarrow is not installed.
+    """
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise EngineUnavailableError(
+            f"Reading {path} needs pyarrow.", "pip install 'psychoeval[parquet]', or save the table as CSV."
+        ) from None
+    try:
+        with parquet.ParquetFile(path) as file:
+            columns = [file.schema.column(k) for k in range(len(file.schema))]
+            texts = [c.path for c in columns if c.physical_type == "BYTE_ARRAY" and not c.max_repetition_level]
+            _check_unpacked(file.metadata, [c.length for c in columns], path)
+        return parquet.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True)
+    except damages() as error:
+        raise damaged(path, error) from None
+
+
+def parquet_frame(path: Path) -> pd.DataFrame:
+    """Return a Parquet file as a data frame, texts as categoricals.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged, or unpacks too far.
+    """
+    try:
+        with open_parquet(path) as file:
+            frame: pd.DataFrame = file.read().to_pandas()
+        return frame
+    except damages() as error:
+        raise damaged(path, error) from None
+
+
+def damages() -> tuple[type[Exception], ...]:
+    """Return what pyarrow raises where a file is damaged."""
+    try:
+        from pyarrow.lib import ArrowException
+    except ImportError:
+        return (OSError,)
+    return (ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError)
+
+
+def damaged(path: Path, error: Exception) -> DataError:
+    """Return the error that says so; a `DataError` stays itself."""
+    if isinstance(error, DataError):
+        return error
+    return DataError(f"{path} cannot be read as Parquet: {str(error)[:200]}.", "Check the file, or fetch it again.")
+
+
+def _check_unpacked(metadata: Any, widths: list[int], path: Path) -> None:
+    """Refuse a file whose columns take far more memory than bytes, as its footer states them."""
+    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+    chunks = [(group.column(j), width) for group in groups for j, width in enumerate(widths)]
+    size = sum(max(chunk.num_values * max(_CELL, width), chunk.total_uncompressed_size) for chunk, width in chunks)
+    if size > MAX_UNPACKED and size > MAX_RATIO * path.stat().st_size:
+        raise DataError(
+            f"{path} has {path.stat().st_size} bytes and unpacks to {size >> 20} MB: {metadata.num_rows} rows of "
+            f"{len(widths)} columns.",
+            "Is it a table of responses?",
+        )
