@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import os
 import resource
 import sys
 import tempfile
@@ -26,6 +27,8 @@ from psychoeval.responses.readers.reading import read, read_log
 from tests.damaged_logs import bombs, file_damages, record_damages
 from tests.damaged_logs.file_damages import ALL, Damaged
 from tests.damaged_logs.samples import SAMPLES, Sample
+
+_LIBRARY_PATH: Final = os.environ.get("LD_LIBRARY_PATH")
 
 #: What reading one input may take: processor seconds, and bytes of the whole process.
 MOST_SECONDS: Final = 10.0
@@ -119,6 +122,7 @@ def run(inputs: Sequence[Input]) -> Iterator[Outcome]:
     while waiting:
         ours, theirs = context.Pipe(duplex=False)
         child = context.Process(target=_work, args=(waiting, theirs), daemon=True)
+        _reset_library_path()
         child.start()
         theirs.close()
         try:
@@ -134,6 +138,13 @@ def run(inputs: Sequence[Input]) -> Iterator[Outcome]:
         ours.close()
         if waiting:
             yield Outcome(waiting.pop(0), "violation", problem)
+
+
+def _reset_library_path() -> None:
+    """Give children the library path of before any test: R, once in this process, sets one that breaks their `ssl`."""
+    os.environ.pop("LD_LIBRARY_PATH", None)
+    if _LIBRARY_PATH is not None:
+        os.environ["LD_LIBRARY_PATH"] = _LIBRARY_PATH
 
 
 def _work(inputs: Sequence[Input], results: Connection) -> None:
