@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from psychoeval.cli.console import Format, plain, print_json, print_rows, print_table
-from psychoeval.cli.inputs import load_responses
+from psychoeval.cli.inputs import Data, FormatOption, MissingOption, ReadOption, ReportOption, load_responses
 from psychoeval.errors import SettingsError
-from psychoeval.responses.arrays import Missing
 
 if TYPE_CHECKING:
     from psychoeval.report.audit import AuditContent
@@ -23,8 +22,8 @@ Rotation = Literal["varimax", "oblimin"]
 
 
 def audit_data(
-    data: Annotated[str, typer.Argument(help="A bundled data set, a CSV, TSV or Parquet file, or evaluation logs.")],
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
+    data: Data,
+    report: ReportOption = None,
     out: Annotated[
         Path | None, typer.Option(help="Write every table as CSV, and audit.json, into this folder.")
     ] = None,
@@ -62,14 +61,9 @@ def audit_data(
     replications: Annotated[int, typer.Option(min=2, help="Of the bootstrap over systems.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,
     table: Annotated[str, typer.Option(help="For --format csv: the table to print (a file name of --out).")] = "items",
-    read: Annotated[
-        list[str] | None,
-        typer.Option(help="How to read DATA, name=value, as `psychoeval compare` takes it. May be repeated."),
-    ] = None,
-    missing: Annotated[
-        Missing | None, typer.Option(help="wrong: count cells of a file that were not run as failures.")
-    ] = None,
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = "table",
+    read: ReadOption = None,
+    missing: MissingOption = None,
+    output: FormatOption = "table",
 ) -> None:
     """Look at items and systems of DATA without a model.
 

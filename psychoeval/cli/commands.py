@@ -12,13 +12,27 @@ import typer
 
 from psychoeval._version import __version__
 from psychoeval.cli.audit import audit_data
-from psychoeval.cli.console import Format, fit_progress, print_json, print_rows, say
-from psychoeval.cli.inputs import load_responses, parse_guessing, parse_pairs, parse_priors
+from psychoeval.cli.console import fit_progress, print_json, print_rows, say
+from psychoeval.cli.inputs import (
+    Data,
+    FormatOption,
+    FreeOption,
+    GuessingOption,
+    MissingOption,
+    PriorsOption,
+    ReadOption,
+    ReportOption,
+    SeedOption,
+    TimeoutOption,
+    load_responses,
+    parse_guessing,
+    parse_pairs,
+    parse_priors,
+)
 from psychoeval.cli.logs import import_logs
 from psychoeval.cli.openeval import openeval
 from psychoeval.cli.output import print_comparison, print_fit, print_states
 from psychoeval.errors import SettingsError
-from psychoeval.responses.arrays import Missing
 
 EXIT_USAGE, EXIT_ENGINE, EXIT_UNBELIEVED, EXIT_INTERRUPTED = 2, 3, 4, 130
 
@@ -50,47 +64,6 @@ def psychoeval(
     """Compare estimators of item response theory on one data set, with R's mirt among them."""
 
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        help="A bundled data set (see `psychoeval data`), a CSV, TSV or Parquet file, or evaluation "
-        "logs (a file, a folder)."
-    ),
-]
-FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
-PriorsOption = Annotated[
-    str,
-    typer.Option(
-        help="Of models without brackets: none, weak, hierarchical, published, default (what the estimator declares), "
-        "or a JSON file of densities."
-    ),
-]
-GuessingOption = Annotated[
-    str | None, typer.Option(help="3PL only: free, a number (fixed), or prior (logit-normal(-1.1, .5)).")
-]
-ReadOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="How to read a file, name=value: layout (wide, long), person, item, score, successes, trials, trial, "
-        "duplicates, delimiter, encoding, person_label. May be repeated."
-    ),
-]
-MissingOption = Annotated[
-    Missing | None, typer.Option(help="wrong: count cells of a file that were not run as failures.")
-]
-FreeOption = Annotated[
-    bool,
-    typer.Option(
-        "--allow-free-2pl",
-        help="Fit item slopes without a prior also on at most 100 persons with more parameters than persons.",
-    ),
-]
-TimeoutOption = Annotated[float | None, typer.Option(help="Seconds allowed to each fit of an engine outside NumPy.")]
-SeedOption = Annotated[
-    int | None, typer.Option(help="For every estimator that draws random numbers (each has a fixed one by default).")
-]
-
-
 @app.command()
 def compare(
     data: Data,
@@ -108,7 +81,7 @@ def compare(
     timeout: TimeoutOption = None,
     jobs: Annotated[int, typer.Option(min=1, help="Fits at a time; more than one runs R in child processes.")] = 1,
     seed: SeedOption = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
+    report: ReportOption = None,
     table: Annotated[str, typer.Option(help="For --format csv: verdicts, ranks or parameters.")] = "verdicts",
     store: Annotated[
         Path | None, typer.Option(help="Keep finished fits in this folder, and take up those that lie there.")

@@ -1,12 +1,16 @@
-"""What the options of the commands mean."""
+"""Options that several commands have, and what they mean."""
 
 from __future__ import annotations
 
 from collections.abc import Container
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from psychoeval.cli.console import Format
 from psychoeval.errors import SettingsError
+from psychoeval.responses.arrays import Missing
 
 if TYPE_CHECKING:
     from psychoeval.irt.models import Guessing, Priors
@@ -22,6 +26,47 @@ _READ = (
 OF_FILES = ("format", "person", "columns", "leave_out", "person_column")
 READ_LOG = (*OF_FILES, "metric", "filter", "errors", "threshold", "duplicates", "bounds")
 _EXAMPLES = {"--set": "tolerance=1e-8", "--read": "person=model"}
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="A bundled data set (see `psychoeval data`), a CSV, TSV or Parquet file, or evaluation "
+        "logs (a file, a folder)."
+    ),
+]
+ReadOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help=f"How to read DATA, name=value. Of tables: {', '.join(_READ)}; of logs: {', '.join(READ_LOG)}. "
+        "May be repeated."
+    ),
+]
+MissingOption = Annotated[
+    Missing | None, typer.Option(help="wrong: count cells of a table that were not run as failures.")
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
+ReportOption = Annotated[Path | None, typer.Option(help="Write an HTML report here.")]
+PriorsOption = Annotated[
+    str,
+    typer.Option(
+        help="Of models without brackets: none, weak, hierarchical, published, default (what the estimator declares), "
+        "or a JSON file of densities."
+    ),
+]
+GuessingOption = Annotated[
+    str | None, typer.Option(help="3PL only: free, a number (fixed), or prior (logit-normal(-1.1, .5)).")
+]
+FreeOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-free-2pl",
+        help="Fit item slopes without a prior also on at most 100 persons with more parameters than persons.",
+    ),
+]
+TimeoutOption = Annotated[float | None, typer.Option(help="Seconds allowed to each fit of an engine outside NumPy.")]
+SeedOption = Annotated[
+    int | None, typer.Option(help="For every estimator that draws random numbers (each has a fixed one by default).")
+]
 
 
 def load_responses(name: str, options: list[str], missing: str | None) -> Responses:
