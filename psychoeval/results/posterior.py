@@ -142,6 +142,7 @@ def posterior_abilities(draws: Draws, responses: Responses) -> Abilities:
         in_place(shared, places, n),
         in_place(np.sqrt(spread), places, n),
         "EAP",
+        uncertainty="items sampled",
         status=person_status(responses),
         covariance=covariance,
     )

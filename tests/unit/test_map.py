@@ -8,6 +8,7 @@ import pytest
 import psychoeval as pe
 from psychoeval.errors import ConvergenceWarning, DataError, ModelError, SettingsError
 from psychoeval.estimators.native.map import MAP
+from psychoeval.irt import scoring
 from psychoeval.irt.models import ItemModel, LogNormal, Normal, Priors
 from psychoeval.responses.matrix import Responses
 from tests.unit.map_reference import PUBLISHED, difference_gradient, fit, reference_objective, responses, simulated
@@ -32,6 +33,17 @@ def test_converged_result_is_complete(model, priors) -> None:
     assert (errors["discrimination"] == 0).all() if model == "Rasch" else (errors["discrimination"] > 0).all()
     variance = np.diag(found.abilities.covariance)
     np.testing.assert_allclose(np.sqrt(variance), found.abilities.standard_error, rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["Rasch", "2PL"])
+def test_errors_of_abilities_hold_those_of_the_items_and_say_so(model) -> None:
+    x, trials = simulated(20, 9, trials=3, missing=0.2)
+    found = fit(Responses.from_array(x, trials), model)
+    items = found.item_parameters
+    given, fixed = scoring.map_(x, trials, items.discrimination, items.intercept, items.guessing)
+    np.testing.assert_allclose(given, found.abilities.estimate, atol=1e-5)
+    assert (found.abilities.standard_error > fixed).all()
+    assert found.abilities.uncertainty == "items sampled"
 
 
 def test_mode_is_stationary_for_the_sum_over_cells() -> None:
