@@ -34,7 +34,11 @@ def main() -> None:
     except PsychoevalError as error:
         say(f"Error: {error.problem}", style="bold red")
         if error.remedy:
+            from psychoeval.cli.inputs import on_command_line
+
             say(error.remedy)
+            if spelled := on_command_line(error.remedy, sys.argv[1] if len(sys.argv) > 1 else ""):
+                say(spelled)
         engine = isinstance(error, (EngineUnavailableError, EngineFailedError))
         sys.exit(EXIT_ENGINE if engine else EXIT_USAGE)
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
 
 #: What --read may name.
 _READ = (
-    "layout", "person", "item", "score", "successes", "trials", "trial", "duplicates", "delimiter", "encoding",
-    "person_label", "persons", "items",
+    "layout", "person", "item", "score", "successes", "trials", "trial", "duplicates", "coding", "delimiter",
+    "encoding", "person_label", "persons", "items",
 )  # fmt: skip
 #: What --read may name where DATA are logs.
-OF_FILES = ("format", "person", "columns", "leave_out", "person_column")
+OF_FILES = ("format", "person", "columns", "leave_out", "person_column", "items")
 READ_LOG = (*OF_FILES, "metric", "filter", "errors", "threshold", "duplicates", "bounds")
+#: What an option of --read looks like where its Python form tells nothing.
+_SPELLED = {"coding": "C:1,I:0,error:", "columns": "A,B", "bounds": "0:100"}
 _EXAMPLES = {"--set": "tolerance=1e-8", "--read": "person=model"}
 
 Data = Annotated[
@@ -92,6 +95,8 @@ def load_responses(name: str, options: list[str], missing: str | None) -> Respon
     for covariates in ("persons", "items"):
         if covariates in chosen:
             chosen[covariates] = chosen[covariates].split(",")
+    if "coding" in chosen:
+        chosen["coding"] = parse_coding(chosen["coding"])
     return read_table(name, **chosen)
 
 
@@ -141,6 +146,33 @@ def log_options(options: dict[str, Any]) -> dict[str, Any]:
         except ValueError:
             raise SettingsError(f"threshold={given['threshold']} is unknown.", "Give a number, or keep-mean.") from None
     return given
+
+
+def parse_coding(text: str) -> dict[Any, int | None]:
+    """Return what coding=C:1,I:0,error: says cells stand for; nothing after the colon: not administered."""
+    coding: dict[Any, int | None] = {}
+    for pair in text.split(","):
+        value, sign, code = (part.strip() for part in pair.rpartition(":"))
+        if not sign or not (code.isdecimal() or not code):
+            raise SettingsError(
+                f"coding={text} is no list of value:count ({pair!r}).", f"Write coding={_SPELLED['coding']}"
+            )
+        for spelled in {value, _value(value)}:  # a number stands in a text file and in Parquet
+            if isinstance(spelled, (str, int, float)):
+                coding[spelled] = int(code) if code else None
+    return coding
+
+
+def on_command_line(remedy: str, command: str) -> str:
+    """Return how the options that a remedy names as in Python are given to a command; "" if it names none."""
+    named = dict.fromkeys(re.findall(r"(?<![\w-])(\w+)=", remedy))
+    if command == "openeval":
+        given = [f"--{name}" for name in named if name in ("benchmark", "person", "format")]
+    else:
+        known = {*READ_LOG} if command == "import" else {*_READ, *READ_LOG}
+        given = [f"--read {name}={_SPELLED.get(name, '...')}" for name in named if name in known]
+        given += ["--missing"] if "missing" in named and command != "import" else []
+    return f"On the command line: {', '.join(given)}" if given and "--" not in remedy else ""
 
 
 def parse_priors(text: str) -> str | Priors:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _HINT = (
     "If a column is about persons and no item, name it in persons=. If each row is one response, the table is long: "
-    "use from_long (layout long)."
+    'give layout="long" (of data frames: from_long).'
 )
 
 

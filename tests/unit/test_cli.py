@@ -235,3 +235,11 @@ def test_doctor_names_an_engine_that_does_not_exist(
     assert run(monkeypatch, "doctor", "numpy", "--json") == 0
     assert json.loads(capsys.readouterr().out)[0]["available"] is True
     assert run(monkeypatch, "doctor", "abacus") == 2
+
+
+def test_a_remedy_is_told_as_the_command_takes_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_text("system,a\nm1,C\n")
+    assert run(monkeypatch, "screen", str(tmp_path / "t.csv")) == 2
+    assert "On the command line: --read coding=C:1,I:0,error:" in capsys.readouterr().err

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from psychoeval.cli.commands import app
+from psychoeval.cli.inputs import load_responses, on_command_line
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.responses.tables import read_table
 
@@ -67,3 +68,40 @@ def test_targets_never_replace_what_is_read_or_each_other(logs: Path, tmp_path: 
         CliRunner().invoke(app, ["import", str(table), "--out", str(table)], catch_exceptions=False)
     assert table.read_text().startswith("id,item,resp")
     assert not same.exists()
+
+
+def test_items_of_a_list_of_results(tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text(json.dumps({"resolved": ["a"], "no_generation": ["b"]}))
+    (tmp_path / "items.txt").write_text("a\nb\nc\n")
+    out = tmp_path / "x.csv"
+    command = ["import", str(tmp_path / "m.json"), "--out", str(out), "--read", f"items={tmp_path / 'items.txt'}"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert "1 right, 1 wrong, 1 not attempted" in " ".join(result.stderr.split())
+    assert read_table(out).trials.tolist() == [[1, 0, 1]]
+
+
+def test_texts_stand_for_results(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("system,a,b,c\nm1,C,-1,I\nm2,C,I,error\n")
+    found = load_responses(str(table), ["coding=C:1,I:0,error:,-1:"], None)
+    assert (found.successes.tolist(), found.trials.tolist()) == ([[1, 0, 0], [1, 0, 0]], [[1, 0, 1], [1, 1, 0]])
+    for wrong in ("coding=C", "coding=C:x", "coding="):
+        with pytest.raises(SettingsError, match="is no list of value:count"):
+            load_responses(str(table), [wrong], None)
+
+
+@pytest.mark.parametrize(
+    ("remedy", "command", "spelled"),
+    [
+        ('Say which: coding={"C": 1}.', "fit", "On the command line: --read coding=C:1,I:0,error:"),
+        ("Choose one: metric=.", "import", "On the command line: --read metric=..."),
+        ('Give layout="long", or missing="wrong".', "screen", "On the command line: --read layout=..., --missing"),
+        ("Name it: benchmark=, or the system: person=.", "openeval", "On the command line: --benchmark, --person"),
+        ('coding={"C": 1}', "import", ""),  # import takes no tables
+        ("For logs say --read errors=wrong.", "fit", ""),
+        ("Set seed=3.", "fit", ""),
+    ],
+)
+def test_what_a_remedy_names_is_told_as_the_command_takes_it(remedy: str, command: str, spelled: str) -> None:
+    assert on_command_line(remedy, command) == spelled

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from psychoeval.errors import DataError
+from psychoeval.errors import DataError, SettingsError
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.readers.log import records
 from psychoeval.responses.readers.reading import read, read_log
@@ -127,3 +127,84 @@ def test_leaderboards_of_the_site(tmp_path: Path) -> None:
 def test_a_broken_list_is_named(tmp_path: Path, broken: dict[str, Any], named: str) -> None:
     with pytest.raises(DataError, match=rf"m\.json: {named}"):
         read(write(tmp_path / "m.json", REPORT | broken))
+
+
+SUBMISSION = {"no_generation": ["n"], "no_logs": ["l"], "resolved": ["a"]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\nb\nl\n\nn\nz\n",
+        "instance_id\na\nb\nl\nn\nz\n",
+        '["a", "b", "l", "n", "z"]',
+        '[{"instance_id": "a"}, {"instance_id": "b"}, "l", "n", "z"]',
+        '{"instance_id": "a", "repo": "r"}\n{"item_id": "b"}\n{"task_id": "l"}\n{"id": "n"}\n{"id": "z"}\n',
+    ],
+)
+def test_items_in_no_list_failed_where_nothing_says_what_was_tried(tmp_path: Path, text: str) -> None:
+    path = write(tmp_path / "m.json", SUBMISSION)
+    (tmp_path / "items.txt").write_text(text)
+    for items in (tmp_path / "items.txt", str(tmp_path / "items.txt"), ["a", "b", "l", "n", "z"]):
+        assert ends(path, items=items) == {
+            "a": ("scored", 1.0), "b": ("scored", 0.0), "l": ("errored", None), "n": ("not attempted", None),
+            "z": ("scored", 0.0),
+        }  # fmt: skip
+    log = read_log(path, items=["a", "b", "l", "n", "z"])
+    assert any("does not say what was tried: of items= those in no list count as wrong" in n for n in log.notes)
+
+
+def test_items_in_no_list_were_not_attempted_where_the_report_says_what_was(tmp_path: Path) -> None:
+    report = write(tmp_path / "m.json", REPORT)
+    items = ["z", *"abcdef"]
+    assert ends(report, items=items) == ends(report) | {"z": ("not attempted", None)}
+    missing, wrong = read(report, items=items), read(report, items=items, errors="wrong")
+    assert isinstance(missing, Responses)
+    assert isinstance(wrong, Responses)
+    assert (missing.trials.sum(), wrong.trials.sum(), wrong.successes.sum()) == (3, 7, 1)
+    submission = write(tmp_path / "sys" / "results.json", SUBMISSION)
+    predictions = [{"instance_id": i, "model_patch": "+"} for i in ("a", "b", "l", "n")]
+    (tmp_path / "sys" / "all_preds.jsonl").write_text("".join(json.dumps(p) + "\n" for p in predictions))
+    assert ends(submission, items=["a", "b", "l", "n", "z"])["z"] == ("not attempted", None)
+
+
+def test_systems_of_one_benchmark_get_the_same_items(tmp_path: Path) -> None:
+    write(tmp_path / "m1.json", {"resolved": ["a"], "no_logs": []})
+    write(tmp_path / "m2.json", {"resolved": ["b", "c"], "no_logs": []})
+    found = read(tmp_path, items=["a", "b", "c", "d"])
+    assert isinstance(found, Responses)
+    assert (found.item_ids, found.successes.tolist()) == (("a", "b", "c", "d"), [[1, 0, 0, 0], [0, 1, 1, 0]])
+    assert found.trials.min() == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("a\nb\n", r"m\.json: 'l', 'n' are not among the 2 items"),
+        ("", "items.txt holds no id"),
+        ("a,1\n", r"items\.txt, line 1 is 'a,1': more than one cell"),
+        ("a\n\xff\n", r"items\.txt, line 2 is no text in UTF-8"),
+        ("[3]", r"items\.txt, entry 1 is 3, not the id of an item"),
+        ('{"name": "a"}\n', r"items\.txt, line 1 is .*, not the id of an item"),
+    ],
+)
+def test_items_that_are_none_are_named(tmp_path: Path, text: str, named: str) -> None:
+    path = write(tmp_path / "m.json", SUBMISSION)
+    (tmp_path / "items.txt").write_bytes(text.encode("latin-1"))
+    with pytest.raises(DataError, match=named):
+        read(path, items=tmp_path / "items.txt")
+
+
+def test_items_mean_nothing_to_other_formats_and_tables(tmp_path: Path) -> None:
+    other = tmp_path / "m.jsonl"
+    other.write_text('{"subject_id": "s", "responses": {"a": 1}}\n')
+    table = tmp_path / "t.csv"
+    table.write_text("system,a\nm,1\n")
+    with pytest.raises(SettingsError, match="no list of results is among the files"):
+        read(other, items=["a"])
+    with pytest.raises(SettingsError, match="is a table: items would mean nothing"):
+        read(table, items=["a"])
+    with pytest.raises(DataError, match=r"items=.*none\.txt is no file"):
+        read(write(tmp_path / "m.json", SUBMISSION), items=tmp_path / "none.txt")
+    with pytest.raises(SettingsError, match="items holds 3, no id"):
+        read(write(tmp_path / "m.json", SUBMISSION), items=["a", 3])  # type: ignore[list-item]

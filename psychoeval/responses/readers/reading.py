@@ -6,14 +6,14 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.responses.continuous import ContinuousResponses
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.readers.formats import FORMATS, Format, format_named, recognize
 from psychoeval.responses.readers.log import EvaluationLog, LogBuilder
-from psychoeval.responses.readers.options import ReadOptions
+from psychoeval.responses.readers.options import ReadOptions, item_ids
 from psychoeval.responses.readers.reading_progress import Progress, ReadingLine
 from psychoeval.responses.readers.scores import Threshold
 from psychoeval.responses.readers.selection import Errors, Repeats, select
@@ -24,9 +24,12 @@ from psychoeval.wording import some
 #: Endings of tables, which have no marks of their own.
 _TABLES: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
 _TABLE_FORMATS: Final = (
-    'read_table takes right and wrong answers; for other scores name the format: "leaderboard" (a system a row, a '
-    'benchmark a column) or "long scores" (a response a row).'
+    'read_table takes right and wrong answers; for other scores name the format: format="leaderboard" (a system a row, '
+    'a benchmark a column) or format="long scores" (a response a row).'
 )
+
+#: The format that does not name every item.
+_LISTS: Final = "swe-bench"
 
 PathLike = str | os.PathLike[str]
 
@@ -39,6 +42,7 @@ def read_log(
     columns: Sequence[str] = (),
     leave_out: Sequence[str] = (),
     person_column: str = "",
+    items: PathLike | Sequence[str] = (),
     progress: Progress | None = None,
 ) -> EvaluationLog:
     """Read evaluation logs into one long table.
@@ -54,6 +58,10 @@ def read_log(
         The system, for files that do not name theirs.
     columns, leave_out, person_column
         Of tables, as `psychoeval.responses.readers.options.ReadOptions` describes them.
+    items : path or list of str
+        Of lists of results (SWE-bench): the ids of all items, or a file of them
+        (`psychoeval.responses.readers.options.item_ids`). Items in no list were not attempted where the log says what
+        was tried; where it does not, they are wrong.
     progress : callable, optional
         Called with the bytes read, of all files, and the path being read; by default a long reading says so on one
         line of stderr, where that is a terminal.
@@ -79,8 +87,9 @@ def read_log(
     files = find_files([os.fspath(p) for p in given])
     named = {Path(p) for p in given if Path(p).is_file()}
     options = ReadOptions(
-        person=person, columns=_names(columns), leave_out=_names(leave_out), person_column=person_column
-    )
+        person=person, columns=_names(columns), leave_out=_names(leave_out), person_column=person_column,
+        items=item_ids(items),
+    )  # fmt: skip
     fixed = None if format == "auto" else format_named(format)
     log = LogBuilder()
     passed: list[str] = []
@@ -107,6 +116,8 @@ def read_log(
                 except RecursionError:  # what could just be read cannot always be written, or shown in a message
                     raise DataError(f"{source.place} holds a value nested too deeply.", "Is it a log?") from None
     _check_read(log, files, companions, passed)
+    if options.items and _LISTS not in log.formats.values():
+        raise SettingsError("items= was given, and no list of results is among the files.", "Leave it out.")
     return log.build()
 
 
@@ -118,6 +129,7 @@ def read(
     columns: Sequence[str] = (),
     leave_out: Sequence[str] = (),
     person_column: str = "",
+    items: PathLike | Sequence[str] = (),
     metric: str | Sequence[str] | None = None,
     filter: str | Sequence[str] | None = None,
     errors: Errors = "missing",
@@ -133,7 +145,7 @@ def read(
 
     Parameters
     ----------
-    paths, format, person, columns, leave_out, person_column, progress
+    paths, format, person, columns, leave_out, person_column, items, progress
         As in `read_log`.
     metric, filter, errors, threshold, duplicates, bounds
         As in `psychoeval.responses.readers.selection.select`.
@@ -151,8 +163,9 @@ def read(
         With file and line, and the choices where one must be made.
     """
     if format == "auto" and isinstance(paths, (str, os.PathLike)) and _is_table(Path(paths)):
-        given = {"metric": metric, "filter": filter, "threshold": threshold, "bounds": bounds}
+        given: dict[str, Any] = {"metric": metric, "filter": filter, "threshold": threshold, "bounds": bounds}
         given |= {"person": person or None, "columns": columns or None, "leave_out": leave_out or None}
+        given |= {"items": items or None}
         if foreign := [option for option, value in given.items() if value is not None]:
             raise SettingsError(f"{paths} is a table: {', '.join(foreign)} would mean nothing.", _TABLE_FORMATS)
         try:
@@ -164,7 +177,7 @@ def read(
             raise DataError(error.problem, f"{error.remedy} {_TABLE_FORMATS}") from None
     log = read_log(
         paths, format=format, person=person, columns=columns, leave_out=leave_out, person_column=person_column,
-        progress=progress,
+        items=items, progress=progress,
     )  # fmt: skip
     first = Path(next(iter(log.formats)) if not isinstance(paths, (str, os.PathLike)) else paths)
     return select(

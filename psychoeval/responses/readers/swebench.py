@@ -4,6 +4,9 @@ The harness's report has ``resolved_ids``, ``unresolved_ids``, ``empty_patch_ids
 ``incomplete_ids``; Multi-SWE-bench says ``resolved``; submissions to the leaderboard have ``resolved``,
 ``no_generation`` and ``no_logs``, and name failures only in ``all_preds.jsonl`` beside them. An empty patch is a
 failure; an instance that was never attempted, or whose tests broke, is none.
+
+The option ``items`` names all instances of the benchmark. Those in no list were not attempted where the report or the
+predictions say what was; where nothing does, the user says so with ``items``, and they failed.
 """
 
 from __future__ import annotations
@@ -75,7 +78,8 @@ def read_report(source: Source, log: LogBuilder, options: ReadOptions) -> None:
     Raises
     ------
     DataError
-        If an instance is in two lists that exclude one another, or nothing says which instances were tried.
+        If an instance is in two lists that exclude one another or not among the option ``items``, or nothing says which
+        instances were tried.
     """
     content = need(read_json(source), dict, source.place, "the file")
     lists = {name: _ids(content[name], source, name, log) for name in content if name in _LISTS}
@@ -86,7 +90,15 @@ def read_report(source: Source, log: LogBuilder, options: ReadOptions) -> None:
     for name in ended:
         ends |= dict.fromkeys(lists[name], _ENDS[name])
     left = _End("unscored", _NAN, "in no list of what became of it") if "unresolved_ids" in lists else _FAILED
-    ends = dict.fromkeys(_tried(source, lists), left) | ends
+    tried = _tried(source, lists)
+    if tried is None and not options.items:
+        raise DataError(
+            f"{source.place} lists what was resolved, and not what was tried: the failures are not known.",
+            'Keep all_preds.jsonl beside it, or give the report of the harness, or add "submitted_ids" with all that '
+            "was tried; or name all items, if all were tried: items=FILE.",
+        )
+    ends = _of_items(options.items, tried, source, log) | dict.fromkeys(tried or (), left) | ends
+    _check_items(options.items, ends, source)
     if not ends:
         raise NoSamplesError(f"{source.place} lists no instance.", "Was the evaluation finished?")
     for item, end in ends.items():
@@ -147,14 +159,8 @@ def _ids(given: Any, source: Source, name: str, log: LogBuilder) -> dict[str, No
     return once
 
 
-def _tried(source: Source, lists: Mapping[str, Mapping[str, None]]) -> list[str]:
-    """Return the instances that were tried.
-
-    Raises
-    ------
-    DataError
-        If nothing says so: then those that failed are not known.
-    """
+def _tried(source: Source, lists: Mapping[str, Mapping[str, None]]) -> list[str] | None:
+    """Return the instances that were tried, None if nothing says so: then those that failed are not known."""
     tried = [i for name in _TRIED for i in lists.get(name, ())]
     if tried or "unresolved_ids" in lists:
         return tried
@@ -164,11 +170,25 @@ def _tried(source: Source, lists: Mapping[str, Mapping[str, None]]) -> list[str]
             rows = read_json_lines(open_source(predictions))
             return [need(need(r, dict, f"{predictions}, line {n}", "the row").get("instance_id"), str,
                          f"{predictions}, line {n}", "instance_id") for n, r in rows]  # fmt: skip
-    raise DataError(
-        f"{source.place} lists what was resolved, and not what was tried: the failures are not known.",
-        'Keep all_preds.jsonl beside it, or give the report of the harness, or add "submitted_ids" with all that was '
-        "tried.",
-    )
+    return None
+
+
+def _of_items(items: Sequence[str], tried: Sequence[str] | None, source: Source, log: LogBuilder) -> dict[str, _End]:
+    """Return what became of the items of the benchmark that are in no list."""
+    if items and tried is None:
+        log.notes.append(f"{source.place} does not say what was tried: of items= those in no list count as wrong.")
+    return dict.fromkeys(items, _FAILED if tried is None else _End("not attempted", _NAN, "in no list of the report"))
+
+
+def _check_items(items: Sequence[str], ends: Mapping[str, _End], source: Source) -> None:
+    """Refuse instances of another benchmark than the items are of."""
+    foreign = sorted(ends.keys() - set(items)) if items else []
+    if foreign:
+        raise DataError(
+            f"{source.place}: {some(foreign)} {'is' if len(foreign) == 1 else 'are'} not among the {len(items)} items "
+            "that items= names.",
+            "Name all items of the benchmark that was run.",
+        )
 
 
 def _check_exclusive(ended: Sequence[str], lists: Mapping[str, Mapping[str, None]], source: Source) -> None:
