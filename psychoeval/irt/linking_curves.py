@@ -1,0 +1,227 @@
+"""Linking by curves: the A and B under which the anchors' curves of two calibrations lie nearest to each other.
+
+With r_jq = P2_j(x_q) - P1_j((x_q - B) / A; a1, d1, c1) at nodes x_q of the second scale,
+
+    Haebara        F = 1/2 sum_q w_q sum_j r_jq^2
+    Stocking-Lord  F = 1/2 sum_q w_q (sum_j r_jq)^2
+
+Programs differ in three things, which change the constants: the direction (this is ``forward``; ``backward`` compares
+on the first scale, P1_j(x) - P2_j(A x + B), and ``both`` adds the two, as Haebara's paper does), the nodes and the
+weights. equateIRT 2.5.2 goes forward with Gauss-Hermite nodes of N(0, 1).
+
+Sources: Haebara (1980), Japanese Psychological Research 22, 144-149; Stocking and Lord (1983), Applied Psychological
+Measurement 7, 201-210, doi 10.1177/014662168300700208. Derivatives by the items: implicit function theorem, as
+Ogasawara (2001), Applied Psychological Measurement 25, 53-67.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from psychoeval.errors import NotComparableError
+
+FloatArray = NDArray[np.float64]
+Direction = Literal["forward", "backward", "both"]
+
+#: Newton steps after the search, and how small the last must be: then A and B are exact to about its square.
+POLISHING: Final = 20
+LAST_STEP: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Criterion:
+    """F and its derivatives by u = (A, B), and of the gradient by the items of both calibrations, (2, 2, M, 3)."""
+
+    value: float
+    gradient: FloatArray
+    hessian: FloatArray
+    mixed: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Moved:
+    """Curves at nodes that move with u: values (Q, M) and derivatives by u, by the items, and by both."""
+
+    value: FloatArray
+    by_u: FloatArray
+    by_uu: FloatArray
+    by_item: FloatArray
+    by_u_item: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What the criterion is made of.
+
+    Parameters
+    ----------
+    first, second : (M, 3) arrays
+        a, d, c of the anchors.
+    of_sums : bool
+        Stocking-Lord: differences are summed over items before they are squared.
+    nodes, weights : (Q,) arrays
+    direction : {"forward", "backward", "both"}
+    """
+
+    first: FloatArray
+    second: FloatArray
+    of_sums: bool
+    nodes: FloatArray
+    weights: FloatArray
+    direction: Direction
+
+    def at(self, scale: float, shift: float) -> _Criterion:
+        """Return the criterion at A, B."""
+        out = _Criterion(0.0, np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2, *self.first.shape)))
+        x, one, nil = self.nodes, np.ones(self.nodes.size), np.zeros(self.nodes.size)
+        if self.direction != "backward":
+            t = (x - shift) / scale
+            curvature = np.array([[2 * t, one], [one, nil]]) / scale**2
+            moved = _moved(self.first, t, -np.stack([t, one]) / scale, curvature)
+            out = self._added(out, moved, self.second, moved_calibration=0)
+        if self.direction != "forward":
+            moved = _moved(self.second, scale * x + shift, np.stack([x, one]), np.zeros((2, 2, x.size)))
+            out = self._added(out, moved, self.first, moved_calibration=1)
+        return out
+
+    def _added(self, to: _Criterion, moved: _Moved, fixed_items: FloatArray, moved_calibration: int) -> _Criterion:
+        """Add one direction: curves that move against curves at the nodes."""
+        w = self.weights
+        fixed, fixed_by_item = _fixed(fixed_items, self.nodes)
+        r, slope = fixed - moved.value, moved.by_u
+        if self.of_sums:
+            r = np.broadcast_to(r.sum(axis=1, keepdims=True), r.shape)
+            slope = np.broadcast_to(slope.sum(axis=2, keepdims=True), slope.shape)
+        value = 0.5 * float(w @ (r[:, 0] ** 2 if self.of_sums else (r**2).sum(axis=1)))
+        gradient = -np.einsum("q,qj,uqj->u", w, r, moved.by_u)
+        hessian = np.einsum("q,uqj,vqj->uv", w, moved.by_u, slope) - np.einsum("q,qj,uvqj->uv", w, r, moved.by_uu)
+        mixed = to.mixed.copy()
+        mixed[:, moved_calibration] += np.einsum("q,pqj,uqj->ujp", w, moved.by_item, slope)
+        mixed[:, moved_calibration] -= np.einsum("q,qj,puqj->ujp", w, r, moved.by_u_item)
+        mixed[:, 1 - moved_calibration] -= np.einsum("q,pqj,uqj->ujp", w, fixed_by_item, slope)
+        return _Criterion(to.value + value, to.gradient + gradient, to.hessian + hessian, mixed)
+
+
+def _fixed(items: FloatArray, nodes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return P (Q, M) and its derivatives by (a, d, c), (3, Q, M)."""
+    a, d, c = items.T
+    s = expit(np.multiply.outer(nodes, a) + d)
+    steep = (1.0 - c) * s * (1.0 - s)
+    return c + (1.0 - c) * s, np.stack([nodes[:, None] * steep, steep, 1.0 - s])
+
+
+def _moved(items: FloatArray, t: FloatArray, t_u: FloatArray, t_uu: FloatArray) -> _Moved:
+    """Return P at nodes t(u), (Q,), of which t_u (2, Q) and t_uu (2, 2, Q) are the derivatives."""
+    a, _, c = items.T
+    value, by_item = _fixed(items, t)
+    s = 1.0 - by_item[2]
+    first = s * (1.0 - s)
+    second = first * (1.0 - 2.0 * s)
+    k, at, at_u = 1.0 - c, t[:, None], t_u[:, :, None]
+    by_uu = k * (second * a**2 * at_u[:, None] * at_u[None, :] + first * a * t_uu[:, :, :, None])
+    by_u_item = np.stack([k * (second * at * a + first) * at_u, k * second * a * at_u, -first * a * at_u])
+    return _Moved(value, k * first * a * at_u, by_uu, by_item, by_u_item)
+
+
+def curve_constants(
+    first: FloatArray,
+    second: FloatArray,
+    of_sums: bool,
+    nodes: FloatArray,
+    weights: FloatArray,
+    direction: Direction,
+    scale: float,
+    starts: tuple[tuple[float, float], ...],
+    scale_by_item: FloatArray | None = None,
+) -> tuple[float, float, FloatArray]:
+    """Return A, B and their derivatives by the items, (2, 2, M, 3).
+
+    The best of the minima reached from `starts`. With g the gradient and H the Hessian of F by u = (A, B), and p the
+    items' parameters, du/dp = -H^-1 dg/dp; where A is given as a function of p, dB/dp = -(dg_B/dp + H_AB dA/dp) / H_BB.
+
+    Parameters
+    ----------
+    first, second : (M, 3) arrays
+        a, d, c of the anchors.
+    of_sums : bool
+        Stocking-Lord instead of Haebara.
+    nodes, weights : (Q,) arrays
+    direction : {"forward", "backward", "both"}
+    scale : float
+        A where it is not searched for.
+    starts : tuple of (A, B)
+        Their A has the sign of the answer.
+    scale_by_item : (2, M, 3) array, optional
+        Derivatives of a given A; without them A is searched for.
+
+    Raises
+    ------
+    NotComparableError
+        If no minimum is found: the curves say nothing about A or B.
+    """
+    problem = Problem(first, second, of_sums, nodes, weights, direction)
+    free = scale_by_item is None
+    ends = [_search(problem, start if free else (scale, start[1]), free) for start in starts]
+    reached = [end for end in ends if end is not None]
+    if not reached:
+        raise NotComparableError(
+            f"The search for A and B found no minimum: the curves of {len(first)} anchors do not determine them.",
+            "Take more anchors, or steeper ones near the nodes; mean-mean needs no search.",
+        )
+    a, b = min(reached, key=lambda u: problem.at(*u).value)
+    at = problem.at(a, b)
+    if scale_by_item is None:
+        return a, b, -np.tensordot(np.linalg.inv(at.hessian), at.mixed, axes=1)
+    by_item = -(at.mixed[1] + at.hessian[0, 1] * scale_by_item) / at.hessian[1, 1]
+    return a, b, np.stack([scale_by_item, by_item])
+
+
+def _search(problem: Problem, start: tuple[float, float], free: bool) -> tuple[float, float] | None:
+    """Return a minimum near `start`, None if there is none; A is searched for as log |A|, so that its sign stays."""
+    sign, used = np.sign(start[0]), slice(0 if free else 1, 2)
+
+    def full(v: FloatArray) -> tuple[float, float]:
+        return (float(sign * np.exp(v[0])), float(v[1])) if free else (start[0], float(v[0]))
+
+    def value(v: FloatArray) -> float:
+        return problem.at(*full(v)).value
+
+    def gradient(v: FloatArray) -> FloatArray:
+        u = full(v)
+        return (problem.at(*u).gradient * (u[0], 1.0))[used]
+
+    def hessian(v: FloatArray) -> FloatArray:
+        u = full(v)
+        at = problem.at(*u)
+        out = at.hessian * np.outer((u[0], 1.0), (u[0], 1.0))
+        out[0, 0] += u[0] * at.gradient[0]
+        return out[used, used]
+
+    begin = np.array([np.log(abs(start[0])), start[1]])[used]
+    # Far from any minimum F is flat and its steps leave float64: such an end is no minimum, and is not taken.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        found = minimize(value, begin, jac=gradient, hess=hessian, method="trust-exact", options={"gtol": 1e-8})
+        return _polished(problem, full(found.x), used)
+
+
+def _polished(problem: Problem, u: tuple[float, float], used: slice) -> tuple[float, float] | None:
+    """Return the minimum to which Newton's steps lead from nearby, None where they lead to none."""
+    at = np.array(u)
+    for _ in range(POLISHING):
+        here = problem.at(*at)
+        h, g = here.hessian[used, used], here.gradient[used]
+        if not np.isfinite(h).all() or not (np.linalg.eigvalsh(h) > 0).all():
+            return None
+        step = np.linalg.solve(h, g)
+        at[used] -= step
+        if not np.isfinite(at).all() or at[0] * u[0] <= 0:
+            return None
+        if np.abs(step).max() <= LAST_STEP * max(1.0, float(np.abs(at).max())):
+            return float(at[0]), float(at[1])
+    return None
