@@ -25,6 +25,7 @@ psychoeval:package|lme4|1.1-31|1.1-31|4.2.2|/lib/two/lme4|{nothing}
 psychoeval:package|psych|2.2.9||||
 psychoeval:package|brms|2.18||||
 psychoeval:package|eRm|1.0-10|1.0-10|4.2.2|/lib/two/eRm|{nothing}
+psychoeval:package|equateIRT|2.5.2||||
 psychoeval:end
 """.replace("|", "\t")
 

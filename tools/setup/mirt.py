@@ -1,4 +1,4 @@
-"""mirt, and eRm for the tests: from a local folder of R packages, or from the repositories that R has configured."""
+"""mirt, and the tests' eRm and equateIRT: from a local folder of R packages, or from repositories that R knows."""
 
 from __future__ import annotations
 
