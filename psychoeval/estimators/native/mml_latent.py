@@ -39,10 +39,18 @@ def maximize_with_law(
     found = maximize(
         cells, form, tolerance=tolerance, max_iterations=max_iterations, return_interrupted=return_interrupted
     )
+    if found.ended == "interrupted":
+        return found
     law = normal_law()
     last, path = -np.inf, found.path
     for _ in range(MOST_REFITS):
-        law = fitted_law(cells, form, found.point, found.counts.nodes, law)
+        try:
+            law = fitted_law(cells, form, found.point, found.counts.nodes, law)
+        except KeyboardInterrupt:
+            if not return_interrupted:
+                raise
+            found = replace(found, ended="interrupted")
+            break
         point = found.point
         m, s = law.mean, law.sd
         law, point = law.standardized(), form.held(rescaled(form, point, m, float(np.log(s))))

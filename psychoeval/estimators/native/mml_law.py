@@ -86,8 +86,16 @@ class Nodes:
 
 
 def make_nodes(law: Law, low: float, high: float, step: float) -> Nodes:
-    """Return nodes from `low` to `high`, `step` apart or less."""
-    n = int(np.ceil((high - low) / step)) + 1
+    """Return nodes from `low` to `high` or a little beyond, `step` apart or less.
+
+    Under splines their centers are nodes: a wider grid then reads the same likelihood, to the last digits that a search
+    compares. Nodes that fall elsewhere on the splines at each renewal read one that differs by 1e-6 of itself.
+    """
+    if law.centers is not None:
+        first, width = float(law.centers[0]), float(law.centers[1] - law.centers[0])
+        step = width / np.ceil(width / step - 1e-9)
+        low, high = first + step * np.floor((low - first) / step), first + step * np.ceil((high - first) / step)
+    n = int(np.ceil((high - low) / step - 1e-9)) + 1
     theta = np.linspace(low, high, max(3, min(n, MAX_NODES)))
     return Nodes(theta, law.log_density(theta) + np.log(theta[1] - theta[0]), n > MAX_NODES)
 
