@@ -37,7 +37,15 @@ class World:
 
 
 def simulate(
-    n: int, j: int, seed: int, *, trials: int = 1, missing: float = 0.0, slopes: bool = True, guessing: str = "none"
+    n: int,
+    j: int,
+    seed: int,
+    *,
+    trials: int = 1,
+    missing: float = 0.0,
+    slopes: bool = True,
+    guessing: str = "none",
+    skewed: bool = False,
 ) -> World:
     """Draw theta ~ N(0, 1), b ~ N(0, 1.5), a ~ LN(0, .3) or 1, in this order from ``default_rng(seed)``; then cells.
 
@@ -52,9 +60,12 @@ def simulate(
         Whether slopes differ; otherwise they are 1.
     guessing : {"none", "common", "own"}
         One c for all items, or one an item, from the default prior of the 3PL.
+    skewed : bool
+        Abilities (2 - g) / sqrt(2), g ~ Gamma(2), instead: mean 0, SD 1, skewness -1.41, most of them strong.
     """
     rng = np.random.default_rng(seed)
-    theta, b, a = rng.normal(0, 1, n), rng.normal(0, SD_B, j), rng.lognormal(0, SD_LOG_A, j)
+    theta = (2 - rng.gamma(2, size=n)) / np.sqrt(2) if skewed else rng.normal(0, 1, n)
+    b, a = rng.normal(0, SD_B, j), rng.lognormal(0, SD_LOG_A, j)
     a = a if slopes else np.ones(j)
     c = np.zeros(j)
     if guessing != "none":

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from psychoeval.results.loo import loo, loo_difference
     from psychoeval.results.sampling import Sampling
     from psychoeval.scoring import plausible_values, score
+    from psychoeval.trust.ranking import Ranking, rank
 
 _PUBLIC = {
     "Abilities": "psychoeval.irt.parameters",
@@ -80,6 +81,7 @@ _PUBLIC = {
     "Priors": "psychoeval.irt.models",
     "PsychoevalError": "psychoeval.errors",
     "RandomItem": "psychoeval.estimators.native.random_item",
+    "Ranking": "psychoeval.trust.ranking",
     "Responses": "psychoeval.responses.matrix",
     "Sampling": "psychoeval.results.sampling",
     "SimpleAverage": "psychoeval.estimators.native.simple_average",
@@ -95,6 +97,7 @@ _PUBLIC = {
     "loo": "psychoeval.results.loo",
     "loo_difference": "psychoeval.results.loo",
     "plausible_values": "psychoeval.scoring",
+    "rank": "psychoeval.trust.ranking",
     "read": "psychoeval.responses.readers.reading",
     "read_log": "psychoeval.responses.readers.reading",
     "read_table": "psychoeval.responses.tables",
@@ -133,6 +136,7 @@ __all__ = [
     "Priors",
     "PsychoevalError",
     "RandomItem",
+    "Ranking",
     "Responses",
     "Sampling",
     "SimpleAverage",
@@ -148,6 +152,7 @@ __all__ = [
     "loo",
     "loo_difference",
     "plausible_values",
+    "rank",
     "read",
     "read_log",
     "read_table",

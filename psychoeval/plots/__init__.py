@@ -12,6 +12,7 @@ from psychoeval.plots.forest import ability_forest
 from psychoeval.plots.pair_differences import pair_differences
 from psychoeval.plots.plane import item_plane
 from psychoeval.plots.prior_posterior import prior_posterior
+from psychoeval.plots.rank_intervals import rank_intervals
 from psychoeval.plots.rank_probabilities import rank_probabilities
 from psychoeval.plots.scatter_abilities import ability_scatter
 from psychoeval.plots.scatter_items import item_scatter
@@ -33,6 +34,7 @@ __all__ = [
     "pair_differences",
     "prior_posterior",
     "rank_bump",
+    "rank_intervals",
     "rank_probabilities",
     "score_check",
     "scree",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from psychoeval.errors import NotComparableError
+from psychoeval.irt.ranking import rank_counts
 from psychoeval.plots import canvas
 from psychoeval.plots.canvas import FloatArray
 from psychoeval.results.draws import Draws
@@ -18,32 +17,13 @@ if TYPE_CHECKING:
 
 #: Columns of the map; of more persons neighboring ranks share one.
 MOST_COLUMNS: Final = 120
-#: Draws ranked at a time, so that ranks of all draws need not be held.
-_BLOCK: Final = 256
-
-
-def rank_counts(ability: FloatArray) -> NDArray[np.int64]:
-    """Return how often each person has each rank, (N, N), rank 1 the highest ability; from (D, N) draws.
-
-    Raises
-    ------
-    NotComparableError
-        If a draw is not finite.
-    """
-    draws, n = ability.shape
-    if not np.isfinite(ability).all():
-        raise NotComparableError("Some draws of abilities are not finite.", "Look at the diagnostics of the chains.")
-    counts = np.zeros(n * n, dtype=np.int64)
-    for start in range(0, draws, _BLOCK):
-        order = np.argsort(-ability[start : start + _BLOCK], axis=1, kind="stable")  # person at each rank
-        counts += np.bincount((order * n + np.arange(n)).ravel(), minlength=n * n)
-    return counts.reshape(n, n)
 
 
 def rank_probabilities(draws: Draws, *, noun: str = "person", limit: int = 60) -> Figure:
     """Draw P(rank = r) of each person, one row a person, the best expected rank first.
 
-    Ranks are taken in each draw, among all persons that were sampled, so that errors that persons share cancel.
+    Ranks are taken in each draw, among all persons that were sampled, so that errors that persons share cancel;
+    ties are put in random order.
 
     Parameters
     ----------
@@ -66,7 +46,7 @@ def rank_probabilities(draws: Draws, *, noun: str = "person", limit: int = 60) -
     EngineUnavailableError
         Without Matplotlib.
     """
-    counts = rank_counts(draws.pooled("ability"))
+    counts = rank_counts(draws.pooled("ability"), np.random.default_rng(0))
     n = len(counts)
     shares = counts / counts[0].sum()
     expected = shares @ np.arange(1, n + 1)

@@ -36,6 +36,7 @@ ROWS = {
     "fitting": 5,
     "agreement": 6,
     "audit": 6,
+    "trust": 7,
     "scoring": 6,
     "plots": 8,
     "report": 8,

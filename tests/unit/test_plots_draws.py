@@ -13,7 +13,6 @@ from psychoeval.errors import DataError, EngineUnavailableError, NotComparableEr
 from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal, Normal, Priors
 from psychoeval.plots import canvas
 from psychoeval.plots.prior_posterior import overlap, prior_law
-from psychoeval.plots.rank_probabilities import rank_counts
 from psychoeval.plots.score_check import _counts, _edges
 from psychoeval.results.convergence import Convergence
 from psychoeval.results.draws import Draws
@@ -80,29 +79,6 @@ def test_suspect_chains_and_draws_that_are_not_finite_are_marked(draws: Draws) -
     names = [t.get_text() for t in figure.legends[0].get_texts()]
     assert names == ["chain 1", "chain 2 (suspect)", "chain 3", "chain 4"]
     assert figure.axes[1].texts[0].get_text() == "some draws are not finite"
-
-
-def test_rank_counts_are_those_of_each_draw() -> None:
-    ability = np.random.default_rng(0).normal(size=(600, 7))
-    expected = np.zeros((7, 7), dtype=int)
-    for draw in ability:
-        for person, rank in enumerate(stats.rankdata(-draw).astype(int)):
-            expected[person, rank - 1] += 1
-    np.testing.assert_array_equal(rank_counts(ability), expected)
-    with pytest.raises(NotComparableError, match="not finite"):
-        rank_counts(np.array([[1.0, np.nan]]))
-
-
-def test_ranks_of_a_thousand_persons_need_no_cube() -> None:
-    import tracemalloc
-
-    ability = np.random.default_rng(0).normal(size=(1000, 1000))
-    tracemalloc.start()
-    counts = rank_counts(ability)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert (counts.sum(axis=0) == 1000).all()
-    assert peak < 5 * ability.nbytes  # a cube would be 1000 times
 
 
 def test_the_map_holds_the_probabilities_best_first(draws: Draws) -> None:
@@ -186,7 +162,7 @@ def test_the_law_of_sampled_hyperparameters_is_their_mixture(draws: Draws) -> No
     m, s = draws.pooled("mean_log_discrimination"), draws.pooled("sd_log_discrimination")
     x = np.array([0.3, 0.8, 1.0, 1.7, 3.0])
     np.testing.assert_allclose(law(x), stats.norm.cdf((np.log(x)[:, None] - m) / s).mean(axis=1), atol=0.01)
-    assert words == "law of the slopes of further items"
+    assert words == "distribution of the slopes of further items"
     assert law(np.array([0.0, -1.0])).tolist() == [0.0, 0.0]
 
 

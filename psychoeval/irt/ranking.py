@@ -1,0 +1,165 @@
+"""Ranks of estimates with errors: shrinkage, draws, shares of ranks, tests of pairs, letters. Arrays in, arrays out."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import ndtr
+
+from psychoeval.errors import NotComparableError
+from psychoeval.irt.classical import BoolArray, FloatArray
+
+#: Draws ranked at a time, so that the orders of all draws need not be held.
+_BLOCK: Final = 256
+
+
+class NormalPosterior(NamedTuple):
+    """Normal distribution of N abilities: mean (N,), covariance (N, N); and the mean and SD they were shrunk to."""
+
+    mean: FloatArray
+    covariance: FloatArray
+    center: float
+    spread: float
+
+
+def shrink(estimate: FloatArray, covariance: FloatArray) -> NormalPosterior:
+    """Return the posterior of N abilities ~ N(center, spread^2), given estimates with known errors.
+
+    estimate ~ N(ability, C): the posterior has precision C^-1 + I / spread^2; center and spread maximise the restricted
+    likelihood (Efron & Morris 1973, doi 10.1080/01621459.1973.10481350, for a common error). That center and spread
+    are estimated is left out. Without it, ranks of noisy estimates are drawn toward the ends twice.
+
+    Parameters
+    ----------
+    estimate : (N,) array
+    covariance : (N, N) array
+        Symmetric, without negative eigenvalues but for rounding.
+    """
+    values, axes = np.linalg.eigh(covariance)
+    values = np.maximum(values, 0.0)
+    y, ones = axes.T @ estimate, axes.sum(axis=0)
+    largest = float(np.var(estimate)) + float(values.max())
+    if not largest > 0:
+        return NormalPosterior(estimate, np.zeros(covariance.shape), float(estimate.mean()), 0.0)
+
+    def center_of(variance: float) -> tuple[float, float, FloatArray]:
+        weight = 1 / (values + variance)
+        information = float(weight @ ones**2)
+        return float(weight @ (ones * y)) / information, information, weight
+
+    def deviance(log_variance: float) -> float:
+        center, information, weight = center_of(np.exp(log_variance))
+        return float(weight @ (y - center * ones) ** 2 - np.log(weight).sum() + np.log(information))
+
+    ends = np.log(largest) + np.log([1e-8, 10.0])
+    variance = float(np.exp(minimize_scalar(deviance, bounds=ends, method="bounded", options={"xatol": 1e-6}).x))
+    center, _, weight = center_of(variance)
+    mean = center + axes @ (variance * weight * (y - center * ones))
+    return NormalPosterior(mean, (axes * (values * variance * weight)) @ axes.T, center, float(np.sqrt(variance)))
+
+
+def normal_draws(mean: FloatArray, covariance: FloatArray, draws: int, generator: np.random.Generator) -> FloatArray:
+    """Return (D, N) draws from a normal distribution of N abilities, whose covariance may be singular."""
+    values, axes = np.linalg.eigh(covariance)
+    return np.asarray(mean + generator.normal(size=(draws, mean.size)) @ (axes * np.sqrt(np.maximum(values, 0.0))).T)
+
+
+def rank_counts(ability: FloatArray, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return how often each person has each rank, (N, N), rank 1 the highest ability; from (D, N) draws.
+
+    Persons tied in a draw (equal responses may share their draws) are put in random order.
+
+    Raises
+    ------
+    NotComparableError
+        If a draw is not finite.
+    """
+    draws, n = ability.shape
+    if not np.isfinite(ability).all():
+        raise NotComparableError("Some draws of abilities are not finite.", "Look at the diagnostics of the chains.")
+    counts = np.zeros(n * n, dtype=np.int64)
+    for start in range(0, draws, _BLOCK):
+        block = ability[start : start + _BLOCK]
+        order = np.lexsort((generator.random(block.shape), -block), axis=1)  # person at each rank
+        counts += np.bincount((order * n + np.arange(n)).ravel(), minlength=n * n)
+    return counts.reshape(n, n)
+
+
+def rank_limits(counts: NDArray[np.int64], level: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the lowest and highest rank of each person, (N,): quantiles of the shares of ranks, at least `level`."""
+    shares = np.cumsum(counts, axis=1) / counts.sum(axis=1, keepdims=True)
+    tail = (1 - level) / 2 + 1e-12  # shares are sums of fractions
+    return np.argmax(shares > tail, axis=1) + 1, np.argmax(shares >= 1 - tail, axis=1) + 1
+
+
+def share_above(ability: FloatArray) -> NDArray[np.float32]:
+    """Return the share of (D, N) draws in which row i is above column j, (N, N), ties one half; diagonal one half.
+
+    A row of the result at a time: N x N x D truth values are never held.
+    """
+    draws, n = ability.shape
+    values = np.ascontiguousarray(ability.T)
+    out = np.full((n, n), 0.5, dtype=np.float32)
+    for i in range(n - 1):
+        rest = values[i + 1 :]
+        above = (values[i] > rest).sum(axis=1) + (values[i] == rest).sum(axis=1) / 2
+        out[i, i + 1 :] = above / draws
+        out[i + 1 :, i] = 1 - out[i, i + 1 :]
+    return out
+
+
+def difference_z(estimate: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Return z_ij = (estimate_i - estimate_j) / SE of the difference, (N, N); 0 where they are equal."""
+    variance = np.diag(covariance)
+    error = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0.0))
+    difference = estimate[:, None] - estimate
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = difference / error
+    return np.where(difference == 0, 0.0, z)
+
+
+def two_sided(z: FloatArray) -> FloatArray:
+    """Return the two-sided p value of normal z."""
+    return np.asarray(2 * ndtr(-np.abs(z)))
+
+
+def display_letters(different: BoolArray, order: NDArray[np.intp]) -> tuple[tuple[int, ...], ...]:
+    """Return for each person the groups it is in, from 0: persons share one unless the pair is told apart.
+
+    Compact letter display by insertion and absorption: Piepho (2004), doi 10.1198/1061860043515. Groups are numbered
+    in `order`.
+
+    Parameters
+    ----------
+    different : (N, N) symmetric bool array
+    order : (N,) array
+        Persons, the best first.
+    """
+    groups = np.ones((1, order.size), dtype=bool)  # a row a group, persons in order
+    apart = different[np.ix_(order, order)]
+    for i, j in zip(*np.nonzero(np.triu(apart)), strict=True):
+        both = groups[:, i] & groups[:, j]
+        if both.any():
+            first, second = groups[both].copy(), groups[both].copy()
+            first[:, j], second[:, i] = False, False
+            groups = _absorbed(np.concatenate([groups[~both], first, second]))
+    numbers = np.lexsort((*(~groups).T[::-1],))
+    groups = groups[numbers]
+    found: list[tuple[int, ...]] = [()] * order.size
+    for place, person in enumerate(order):
+        found[person] = tuple(np.flatnonzero(groups[:, place]).tolist())
+    return tuple(found)
+
+
+def _absorbed(groups: BoolArray) -> BoolArray:
+    """Return the groups that lie within no other."""
+    sizes = groups.sum(axis=1)
+    shared = groups.astype(np.int32) @ groups.T.astype(np.int32)
+    within = shared == sizes[:, None]  # row lies within column
+    np.fill_diagonal(within, False)
+    equal = within & within.T
+    within &= ~np.triu(equal)  # of equal ones the first stays
+    return np.asarray(groups[~within.any(axis=1)])

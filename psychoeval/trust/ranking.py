@@ -1,0 +1,325 @@
+"""How far a ranking is known: intervals of ranks, P(A > B), groups that cannot be told apart, top k."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+from scipy.stats import false_discovery_control
+
+from psychoeval.agreement.ranks import ranks
+from psychoeval.audit.settings import check_level, check_whole, generator
+from psychoeval.errors import NotComparableError, SettingsError
+from psychoeval.irt import ranking as rank_math
+from psychoeval.irt.classical import BoolArray, FloatArray
+from psychoeval.irt.intervals import wilson_interval
+from psychoeval.irt.paired import holm
+from psychoeval.irt.parameters import Abilities, Uncertainty
+from psychoeval.results.fit_result import FitResult
+from psychoeval.wording import some
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Control = Literal["pairwise", "family-wise", "false discovery"]
+CONTROLS: Final[tuple[Control, ...]] = ("pairwise", "family-wise", "false discovery")
+
+#: Above so many persons no N x N tables are made.
+MOST_PERSONS: Final = 2000
+#: Above so many persons no letters are given: nobody could read them.
+MOST_LETTERS: Final = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """A ranking of N persons with its uncertainty.
+
+    Parameters
+    ----------
+    person_ids : tuple of str, length N
+        Those with an estimate.
+    estimate, standard_error : (N,) arrays
+    rank : (N,) array
+        1 the best, ties at their mean rank.
+    low, high : (N,) int arrays
+        Interval of each person's rank in the draws, of at least `level`: each one on its own.
+    tested_low, tested_high : (N,) int arrays
+        1 + persons told apart from above, N - persons told apart from below. Under family-wise control all N intervals
+        hold together with confidence `level` (Klein, Wright & Wieczorek 2020, doi 10.1111/rssa.12553).
+    above : (N, N) float32 array
+        P(row is above column); one half on the diagonal.
+    p_adjusted : (N, N) array
+        Two-sided p of each difference, adjusted under `control`; 1 on the diagonal.
+    counts : (N, N) int array
+        How often person i has rank r + 1 in the draws.
+    letters : tuple of str, length N
+        Persons that share a letter are not told apart; empty above 200 persons.
+    level, control : float, str
+    uncertainty : {"items fixed", "items sampled"}
+        Whether "A above B" is about these items or about items like these.
+    source : str
+        What the draws are.
+    notes : tuple of str
+    """
+
+    person_ids: tuple[str, ...]
+    estimate: FloatArray
+    standard_error: FloatArray
+    rank: FloatArray
+    low: NDArray[np.intp]
+    high: NDArray[np.intp]
+    tested_low: NDArray[np.intp]
+    tested_high: NDArray[np.intp]
+    above: NDArray[np.float32]
+    p_adjusted: FloatArray
+    counts: NDArray[np.int64]
+    letters: tuple[str, ...]
+    level: float
+    control: Control
+    uncertainty: Uncertainty
+    source: str
+    notes: tuple[str, ...]
+
+    @cached_property
+    def told_apart(self) -> BoolArray:
+        """Pairs whose order is known at this level and control, (N, N)."""
+        return np.asarray(self.p_adjusted < 1 - self.level)
+
+    def top(self, k: int) -> FloatArray:
+        """Return each person's probability of being among the best k, (N,).
+
+        Raises
+        ------
+        SettingsError
+            If k is not between 1 and N.
+        """
+        n = len(self.person_ids)
+        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= n:
+            raise SettingsError(f"k is {k!r}.", f"Give a whole number from 1 to {n}.")
+        return np.asarray(self.counts[:, :k].sum(axis=1) / self.counts[0].sum())
+
+    def probability_above(self, first: str, second: str) -> float:
+        """Return P(first is above second).
+
+        Raises
+        ------
+        NotComparableError
+            For a person that is not ranked.
+        """
+        for name in (first, second):
+            if name not in self.person_ids:
+                raise NotComparableError(f"{name!r} is not in this ranking.", "Give the id of a ranked person.")
+        return float(self.above[self.person_ids.index(first), self.person_ids.index(second)])
+
+    def to_frame(self, top: Sequence[int] = (1, 3, 10)) -> pd.DataFrame:
+        """Return one row a person, the best first, with P(among the best k) for each k of `top` below N."""
+        import pandas as pd
+
+        columns = {
+            "rank": self.rank, "estimate": self.estimate, "standard_error": self.standard_error,
+            "rank_low": self.low, "rank_high": self.high,
+            "tested_low": self.tested_low, "tested_high": self.tested_high,
+        }  # fmt: skip
+        table = pd.DataFrame(columns, index=pd.Index(self.person_ids, name="person"))
+        if self.letters:
+            table["letters"] = self.letters
+        for k in top:
+            if k < len(self.person_ids):
+                table[f"p_top_{k}"] = self.top(k)
+        return table.iloc[np.argsort(self.rank, kind="stable")]
+
+
+def rank(
+    fit: FitResult,
+    *,
+    level: float = 0.95,
+    control: Control = "pairwise",
+    draws: int = 4000,
+    seed: int | np.random.Generator = 0,
+) -> Ranking:
+    """Rank the persons of a fit, with what is known of each rank and of each pair.
+
+    Ranks and P(A > B) come from draws of the abilities: those of a sampler; else from the normal posterior
+    (EAP or MAP and its posterior SD); else, where estimates have errors and no prior (simple average, additive, ML,
+    WLE), from the posterior of abilities that are normal among persons, mean and SD estimated (`irt.ranking.shrink`).
+    Pairs are tested by z = difference / its standard error, without that shrinkage.
+
+    Parameters
+    ----------
+    fit : FitResult
+        With abilities and their standard errors, or draws.
+    level : float
+    control : {"pairwise", "family-wise", "false discovery"}
+        Of the errors of declaring a difference: each pair on its own; Holm (1979) over all pairs; Benjamini & Hochberg
+        (1995) over all pairs, as Williams, Jones & Tukey (1999), doi 10.3102/10769986024001042, use it for comparisons
+        of many groups.
+    draws : int
+        To take where the fit has none.
+    seed : int or numpy.random.Generator
+
+    Raises
+    ------
+    NotComparableError
+        If the fit has no abilities, no errors, infinite ones, fewer than two persons, or more than 2,000.
+    SettingsError
+        For a setting out of range.
+    """
+    _check(level, control, draws)
+    abilities = _of(fit)
+    random = generator(seed)
+    if fit.draws is not None and "ability" in fit.draws.values:
+        sample, ids = fit.draws.pooled("ability"), fit.draws.ids("ability")
+        _check_size(len(ids))
+        mean, covariance = sample.mean(axis=0), np.atleast_2d(np.cov(sample, rowvar=False))
+        source = f"{len(sample):,} draws of the sampler"
+    else:
+        ids, mean, covariance = _normal(abilities, fit.label)
+        if abilities.method in ("EAP", "MAP"):
+            posterior, source = (mean, covariance), f"normal posterior, {abilities.method} and posterior SD"
+        else:
+            shrunk = rank_math.shrink(mean, covariance)
+            posterior = shrunk.mean, shrunk.covariance
+            source = (f"normal errors, shrunk to a normal distribution of abilities with mean {shrunk.center:.3g} and "
+                      f"SD {shrunk.spread:.3g}, both estimated")  # fmt: skip
+        sample = rank_math.normal_draws(*posterior, draws, random)
+        source = f"{draws:,} draws; {source}"
+    notes = _notes(fit, abilities, ids)
+    return ranking_of(ids, mean, covariance, sample, level=level, control=control, uncertainty=abilities.uncertainty,
+                      source=source, notes=notes, random=random)  # fmt: skip
+
+
+def ranking_of(
+    ids: tuple[str, ...],
+    estimate: FloatArray,
+    covariance: FloatArray,
+    sample: FloatArray,
+    *,
+    level: float,
+    control: Control,
+    uncertainty: Uncertainty,
+    source: str,
+    notes: tuple[str, ...],
+    random: np.random.Generator,
+) -> Ranking:
+    """Return the ranking of N estimates with their (N, N) covariance and (D, N) draws of the abilities."""
+    n = len(ids)
+    counts = rank_math.rank_counts(sample, random)
+    low, high = rank_math.rank_limits(counts, level)
+    z = rank_math.difference_z(estimate, covariance)
+    p = adjusted(rank_math.two_sided(z), control)
+    apart = p < 1 - level
+    order = np.argsort(-estimate, kind="stable")
+    letters = rank_math.display_letters(apart, order) if n <= MOST_LETTERS else ()
+    return Ranking(
+        ids,
+        estimate,
+        np.sqrt(np.diag(covariance)),
+        ranks(estimate),
+        low,
+        high,
+        1 + np.count_nonzero(apart & (z < 0), axis=1),
+        n - np.count_nonzero(apart & (z > 0), axis=1),
+        rank_math.share_above(sample),
+        p,
+        counts,
+        tuple(" ".join(_letter(k) for k in groups) for groups in letters),
+        level,
+        control,
+        uncertainty,
+        source,
+        notes,
+    )
+
+
+def adjusted(p: FloatArray, control: Control) -> FloatArray:
+    """Return (N, N) symmetric p values adjusted over the N (N - 1) / 2 pairs; 1 on the diagonal."""
+    out = np.ones(p.shape)
+    rows, columns = np.triu_indices(len(p), 1)
+    pairs = p[rows, columns]
+    if control == "family-wise":
+        pairs = holm(pairs)
+    elif control == "false discovery":
+        pairs = false_discovery_control(pairs)
+    out[rows, columns] = out[columns, rows] = pairs
+    return out
+
+
+def _check(level: float, control: Control, draws: int) -> None:
+    check_level(level)
+    check_whole("draws", draws, 100)
+    if control not in CONTROLS:
+        raise SettingsError(f"control is {control!r}.", f"Give one of {', '.join(map(repr, CONTROLS))}.")
+
+
+def _check_size(n: int) -> None:
+    if n < 2:
+        raise NotComparableError("There are fewer than two persons with an estimate.", "Give at least two.")
+    if n > MOST_PERSONS:
+        raise NotComparableError(
+            f"There are {n:,} persons, and a ranking has a table of all pairs.", f"Rank at most {MOST_PERSONS:,}."
+        )
+
+
+def _of(fit: FitResult) -> Abilities:
+    if fit.abilities is None:
+        raise NotComparableError(f"{fit.label} has no abilities.", "Rank with an estimator that gives them.")
+    return fit.abilities
+
+
+def _normal(abilities: Abilities, label: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
+    """Return ids, estimates and covariance of the persons that have an estimate."""
+    known = np.flatnonzero(~np.isnan(abilities.estimate))
+    _check_size(known.size)
+    ids = tuple(abilities.person_ids[i] for i in known)
+    estimate = abilities.estimate[known]
+    infinite = [name for name, value in zip(ids, estimate, strict=True) if np.isinf(value)]
+    if infinite:
+        raise NotComparableError(
+            f"{label} gives {some(infinite)} an infinite ability, whose error is not known.",
+            "Score by EAP or WLE, which are finite.",
+        )
+    error = _errors(abilities)[known]
+    without = [name for name, value in zip(ids, error, strict=True) if not np.isfinite(value)]
+    if without:
+        raise NotComparableError(
+            f"{label} gives no standard error for {some(without)}.", "Fit with an estimator that gives them."
+        )
+    if abilities.covariance is None:
+        return ids, estimate, np.diag(error**2)
+    covariance = abilities.covariance[np.ix_(known, known)].copy()
+    np.fill_diagonal(covariance, error**2)
+    return ids, estimate, covariance
+
+
+def _errors(abilities: Abilities) -> FloatArray:
+    """Return standard errors; of proportions with an effective n, half the width of Wilson's interval over z.
+
+    A proportion of 0 or 1 has no spread in the data, and yet is not known for certain.
+    """
+    if abilities.effective_n is not None:
+        low, high = wilson_interval(abilities.estimate, abilities.effective_n, 2 * ndtr(1.0) - 1)
+        return np.asarray((high - low) / 2)
+    if abilities.standard_error is None:
+        return np.full(abilities.estimate.shape, np.nan)
+    return abilities.standard_error
+
+
+def _notes(fit: FitResult, abilities: Abilities, ids: tuple[str, ...]) -> tuple[str, ...]:
+    left_out = [name for name in abilities.person_ids if name not in set(ids)]
+    notes = [f"Not ranked, without an estimate: {some(left_out)}."] * bool(left_out)
+    if abilities.covariance is None and fit.draws is None:
+        notes.append("Errors are taken as independent between persons, as they are where the items are known.")
+    if not fit.convergence.believed:
+        notes.append(f"The fit is not to be believed: {fit.convergence.status}.")
+    return tuple(notes)
+
+
+def _letter(k: int) -> str:
+    """Return a, b, ..., z, aa, ab, ... of 0, 1, ..."""
+    out = chr(ord("a") + k % 26)
+    return out if k < 26 else _letter(k // 26 - 1) + out
