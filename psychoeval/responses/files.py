@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import gzip
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +14,14 @@ from numpy.typing import NDArray
 from psychoeval.errors import DataError
 from psychoeval.responses.cells import CellCoder
 from psychoeval.responses.columns import check_names
+from psychoeval.responses.unpacking import DAMAGES, is_packed, kind_of, open_unpacked
 
-_PEEKED = 200
-_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"PK": "a zip archive or spreadsheet", b"PAR1": "Parquet"}
+#: Longest record, in bytes: a row of a million items. As cells it takes up to thirty times as much memory.
+MAX_RECORD: Final = 16 << 20
+#: Most blank lines at the end of a file.
+_MAX_BLANK: Final = 1_000
+_PEEKED: Final = 200
+_BOMS: Final = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 class FileTable:
@@ -44,11 +48,14 @@ class FileTable:
         self.place = str(path)
         self._encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
         self._lines: list[int] = []
+        self._in_record = 0
         self._delimiter = delimiter or self._guess_delimiter()
         records = self._records()
         header = next(records, None)
         if header is None:
             raise DataError(f"{self.place} is empty.", "Give a file with a header and one row or more.")
+        if not header[1]:
+            raise DataError(f"{self.place}, line 1 is blank.", "The first line is the header.")
         self.names = tuple(name.strip() for name in header[1])
         check_names(self)
         self._head = [row for _, row in zip(range(_PEEKED), self._rows(), strict=False)]
@@ -92,8 +99,7 @@ class FileTable:
         self._lines = []
         blank = 0
         for line, row in records:
-            if not row:
-                blank = blank or line
+            if not row and line - (blank := blank or line) < _MAX_BLANK:
                 continue
             if blank:
                 raise DataError(f"{self.place}, line {blank} is blank.", "Take it out.")
@@ -113,6 +119,7 @@ class FileTable:
         reader = csv.reader(self._text(), delimiter=self._delimiter, strict=True, skipinitialspace=True)
         while True:
             start = reader.line_num + 1
+            self._in_record = 0
             try:
                 row = next(reader)
             except StopIteration:
@@ -128,6 +135,13 @@ class FileTable:
         # Closed at once: an error keeps this frame, and with it the file, alive.
         with contextlib.closing(self._raw()) as raws:
             for number, raw in enumerate(raws, 1):
+                self._in_record += len(raw)
+                if self._in_record > MAX_RECORD:
+                    raise DataError(
+                        f"{self.place}: the record that ends in line {number} or later is longer than "
+                        f"{MAX_RECORD >> 20} MB.",
+                        "Look for a quote that is not closed; wide tables can be saved as Parquet.",
+                    )
                 if b"\0" in raw:
                     raise DataError(
                         f"{self.place}, line {number} holds a NUL byte: this is not a text file.",
@@ -148,22 +162,22 @@ class FileTable:
                 yield text
 
     def _raw(self) -> Generator[bytes, None, None]:
-        opener = gzip.open if self.path.suffix.lower() == ".gz" else open
         try:
-            with opener(self.path, "rb") as file:
+            with open_unpacked(self.path) as file:
                 first = True
-                for raw in file:
+                while raw := file.readline(MAX_RECORD + 1):
                     if first:
                         self._check_start(raw)
                         first = False
                     yield raw
-        except (OSError, EOFError) as error:
+        except DAMAGES as error:
             raise DataError(f"{self.place} cannot be read: {error}.", "Check the path and the file.") from None
 
     def _check_start(self, raw: bytes) -> None:
-        for start, kind in _BOMS.items():
-            if raw.startswith(start):
-                raise DataError(f"{self.place} is {kind}, not text in UTF-8.", "Save it as CSV in UTF-8.")
+        kind = next((kind for start, kind in _BOMS.items() if raw.startswith(start)), kind_of(raw))
+        if kind:
+            what = "holds" if is_packed(self.path) else "is"
+            raise DataError(f"{self.place} {what} {kind}, not text in UTF-8.", "Save it as CSV in UTF-8.")
 
     def _guess_delimiter(self) -> str:
         with contextlib.closing(self._text()) as lines:

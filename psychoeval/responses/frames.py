@@ -66,8 +66,12 @@ class FrameTable:
 
 
 def _values(series: pd.Series[Any]) -> NDArray[Any]:
+    import pandas as pd
+
     if isinstance(series.dtype, np.dtype):
         return series.to_numpy()
+    if isinstance(series.dtype, pd.CategoricalDtype):  # pandas would copy its text for each row: one, of megabytes
+        return np.array([*series.cat.categories, np.nan], object)[series.cat.codes.to_numpy()]
     if getattr(series.dtype, "kind", "O") in "biuf":
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
     return series.to_numpy(dtype=object)

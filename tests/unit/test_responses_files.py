@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from psychoeval.errors import DataError, PsychoevalError, SettingsError
+from psychoeval.responses import files
 from psychoeval.responses.datasets import load_dataset
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.tables import from_wide, read_table
@@ -67,7 +68,11 @@ def test_the_same_table_in_many_spellings(tmp_path: Path, content: str | bytes, 
         (b"system,q1\nA,1\nB\xe9,0\n", r"line 3 is not utf-8 \(byte 2 is 0xe9\).*encoding="),
         (b"system,q1\nA,1\nB\0,0\n", "line 3 holds a NUL byte"),
         ("system,q1\nA,1\n".encode("utf-16"), "is UTF-16, not text"),
+        ("\nsystem,q1\nA,1\n", "line 1 is blank"),
+        ("system,q1\nA,1\n" + "\n" * 1_001, "line 3 is blank"),
+        ("system,q1\n" + "A," * 600 + "\n", "line 2 has 601 cells"),
         (b"PK\x03\x04rest", "is a zip archive or spreadsheet"),
+        (b"\x1f\x8brest", "is gzip, not text"),
         (b"PAR1rest", "is Parquet, not text"),
         ('system,"q\n1"\n"A\nB",0\n"C",x\n', r"item 'q\\n1' \(line 5, column 2\): 'x', not a number"),
         ("system,q1\nA,94.2/92.3\n", r"system 'A', item 'q1' \(line 2, column 2\): '94.2/92.3', not a number"),
@@ -90,6 +95,19 @@ def test_ids_stay_the_texts_they_are(tmp_path: Path) -> None:
     r = read(tmp_path, f'system,"a ""b"", c",日本,{long}\nNA,1,0,1\n007,1,1,\n{long},0,0,0\n')
     assert r.person_ids == ("NA", "007", long)
     assert r.item_ids == ('a "b", c', "日本", long)
+
+
+@pytest.mark.parametrize("cell", ["A,", '"A\n",'])
+def test_records_have_a_longest_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cell: str) -> None:
+    monkeypatch.setattr(files, "MAX_RECORD", 1 << 20)
+    rows = "".join(f"{'s' * 1000}{k},1\n" for k in range(1_100))
+    assert len(read(tmp_path, f"system,q1\n{rows}").person_ids) == 1_100
+    with pytest.raises(DataError, match=r"record that ends in line \d+ or later is longer than 1 MB"):
+        read(tmp_path, f"system,q1\nA,0\n{cell * (600 << 10)}")
+
+
+def test_a_header_may_start_as_other_files_do(tmp_path: Path) -> None:
+    assert read(tmp_path, "PKey,q1\nA,1\nB,0\n", person="PKey").item_ids == ("q1",)
 
 
 def test_names_that_pandas_would_change(tmp_path: Path) -> None:

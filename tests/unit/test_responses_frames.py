@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,20 @@ def test_wide_covariates_and_trials() -> None:
         from_wide(table, trials={"system": ["B", "C"], "q2": [2, 0], "q1": [4, 9]}, persons=["org", "size"])
     with pytest.raises(DataError, match="has items 'q3' too many"):
         from_wide(table, trials={**trials, "q3": [1, 1]}, persons=["org", "size"])
+
+
+def test_a_text_that_rows_share_is_there_once() -> None:
+    """As Parquet gives texts: pandas would make each row a copy, of 2 MB here and 4 GB together."""
+    text = "x" * (1 << 21)
+    frame = pd.DataFrame(
+        {"system": pd.Categorical.from_codes([0] * 1_000 + [-1], pd.Index([text])), "item": range(1_001), "score": 1}
+    )
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"no system id in 1 row of column 'system': row 1001"):
+        from_long(frame)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6
 
 
 def test_empty_rows_and_columns_stay_in_place() -> None:

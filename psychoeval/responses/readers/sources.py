@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob
-import gzip
-import io
+import importlib
 import os
 import zipfile
-import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +13,7 @@ from typing import Any, Final, Literal
 
 from psychoeval.errors import DataError, EngineUnavailableError
 from psychoeval.responses.readers.json_values import parse_json
+from psychoeval.responses.unpacking import DAMAGES, is_packed, kind_of, open_unpacked, position
 from psychoeval.wording import some
 
 #: Largest file or member that is parsed as one JSON value, in bytes: parsed it takes about five times as much.
@@ -31,8 +29,9 @@ _HEAD: Final = 1 << 16
 #: Lines between two words on how far reading is.
 _LINES_TOLD: Final = 256
 _ZSTANDARD: Final = 93
-#: Errors of `zlib` and of `backports.zstd`, whose zip archives have a class of their own.
-_FOREIGN_DAMAGES: Final = ("error", "ZstdError", "BadZipFile")
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTANDARD)
+#: What `zipfile` raises where an archive is damaged, or needs a password.
+_ZIP_DAMAGES: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, *DAMAGES)
 _PICKLE_SUFFIXES: Final = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
 
 
@@ -62,6 +61,12 @@ class Source:
         """The file's name without ``.gz``."""
         return self.path.name.removesuffix(".gz")
 
+    @property
+    def foreign(self) -> str:
+        """What the file holds where it is packed in gzip and no text, or gzip by another name; else nothing."""
+        kind = kind_of(self.head)
+        return kind if kind == "gzip" or is_packed(self.path) else ""
+
 
 def open_source(path: Path, told: Callable[[int], None] | None = None) -> Source:
     """Return a file with its head.
@@ -80,9 +85,9 @@ def open_source(path: Path, told: Callable[[int], None] | None = None) -> Source
     if path.exists() and not path.is_file():
         raise DataError(f"{path} is no plain file.", "Pipes and devices are not read: save what they give to a file.")
     try:
-        with _opened(path) as file:
+        with open_unpacked(path) as file:
             head = file.read(_HEAD)
-    except (OSError, EOFError, zlib.error) as error:
+    except DAMAGES as error:
         raise DataError(f"{path} cannot be read: {error}.", "Check the path and the file.") from None
     if path.suffix.lower() in _PICKLE_SUFFIXES or head[:1] == b"\x80":
         raise DataError(f"{path} is a pickle: reading it would run what it holds.", "Save it as CSV, JSON or Parquet.")
@@ -137,7 +142,7 @@ def read_whole(source: Source) -> bytes:
     DataError
         If it is larger than `MAX_WHOLE`, or damaged.
     """
-    with _opened(source.path) as file:
+    with open_unpacked(source.path) as file:
         return read_bounded(file, source.place)
 
 
@@ -150,17 +155,17 @@ def read_lines(source: Source) -> Generator[tuple[int, bytes], None, None]:
         If a line is longer than `MAX_LINE`, or the file ends in the middle of gzip data.
     """
     try:
-        with contextlib.closing(_opened(source.path)) as file:
+        with open_unpacked(source.path) as file:
             number = 0
             while raw := file.readline(MAX_LINE):
                 number += 1
                 if number % _LINES_TOLD == 0 and source.told is not None:
-                    source.told(_position(file))
+                    source.told(position(file))
                 if len(raw) == MAX_LINE:
                     raise DataError(f"{source.place}, line {number} is longer than {MAX_LINE >> 20} MB.", "Split it.")
                 if not raw.isspace():
                     yield number, raw
-    except (OSError, EOFError, zlib.error) as error:
+    except DAMAGES as error:
         raise DataError(f"{source.place} cannot be read to its end: {error}.", "Fetch it again.") from None
 
 
@@ -170,8 +175,8 @@ def read_json_lines(source: Source) -> Iterator[tuple[int, Any]]:
         yield number, parse_json(raw, f"{source.place}, line {number}")
 
 
-def read_bounded(file: Any, place: str) -> bytes:
-    """Return all of an open file.
+def read_bounded(file: Any, place: str, damages: tuple[type[Exception], ...] = DAMAGES) -> bytes:
+    """Return all of an open file, of which reading raises `damages` where it is damaged.
 
     Raises
     ------
@@ -180,12 +185,10 @@ def read_bounded(file: Any, place: str) -> bytes:
     """
     try:
         raw: bytes = file.read(MAX_WHOLE + 1)
-    except (OSError, EOFError, zipfile.BadZipFile, RuntimeError, ValueError) as error:
-        raise DataError(f"{place} cannot be read to its end: {error}.", "Fetch it again.") from None
-    except Exception as error:
-        if type(error).__name__ in _FOREIGN_DAMAGES:
-            raise DataError(f"{place} cannot be unpacked: {error}.", "Fetch it again.") from None
+    except DataError:
         raise
+    except damages as error:
+        raise DataError(f"{place} cannot be read to its end: {error}.", "Fetch it again.") from None
     if len(raw) > MAX_WHOLE:
         raise DataError(f"{place} is larger than {MAX_WHOLE >> 20} MB.", "Write the log in parts, or as JSONL.")
     return raw
@@ -210,11 +213,12 @@ class Archive:
     def __init__(self, path: Path) -> None:
         self.place = str(path)
         try:
-            module = _zip_module(path)
+            module, self._damages = _zip_module(path)
             self._zip = module.ZipFile(path)
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
+        except EngineUnavailableError:
+            raise
+        except _ZIP_DAMAGES as error:
             raise DataError(f"{path} is a damaged zip archive: {error}.", "Fetch it again.") from None
-        self._damages = (module.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, EOFError)
         members = self._zip.infolist()
         self._sizes = {m.filename: m for m in members}
         if len(members) > MAX_MEMBERS or sum(m.file_size for m in members) > MAX_UNPACKED:
@@ -224,6 +228,12 @@ class Archive:
             self.close()
             raise DataError(f"{path} holds two members of one name.", "Fetch it again.")
         for member in members:
+            if member.compress_type not in _METHODS:
+                self.close()
+                raise DataError(
+                    f"{path}, {member.filename!r} is packed by method {member.compress_type}, which logs do not use.",
+                    "Fetch it again, or pack it anew.",
+                )
             if member.file_size > _RATIO_FROM and member.file_size > MAX_RATIO * max(member.compress_size, 1):
                 self.close()
                 raise DataError(f"{path}, {member.filename!r} unpacks to {member.file_size} bytes.", "Is it a log?")
@@ -238,10 +248,10 @@ class Archive:
         place = f"{self.place}, {name}"
         try:
             with self._zip.open(name) as file:
-                return parse_json(read_bounded(file, place), place)
+                return parse_json(read_bounded(file, place, self._damages), place)
+        except DataError:
+            raise
         except self._damages as error:
-            if isinstance(error, DataError):
-                raise
             raise DataError(f"{place} cannot be unpacked: {error}.", "Fetch it again.") from None
 
     def close(self) -> None:
@@ -256,31 +266,23 @@ class Archive:
         return False
 
 
-def _zip_module(path: Path) -> Any:
-    """Return `zipfile`, or the one that unpacks Zstandard where a member needs it and Python's own cannot."""
+def _zip_module(path: Path) -> tuple[Any, tuple[type[Exception], ...]]:
+    """Return `zipfile`, or the one that unpacks Zstandard where a member needs it, and what it raises of damages."""
     with zipfile.ZipFile(path) as plain:
         methods = {m.compress_type for m in plain.infolist()}
-    if _ZSTANDARD not in methods or hasattr(zipfile, "ZIP_ZSTANDARD"):
-        return zipfile
+    if _ZSTANDARD not in methods:
+        return zipfile, _ZIP_DAMAGES
+    if hasattr(zipfile, "ZIP_ZSTANDARD"):  # Python 3.14
+        return zipfile, (importlib.import_module("compression.zstd").ZstdError, *_ZIP_DAMAGES)
     try:
+        from backports.zstd import ZstdError
         from backports.zstd import zipfile as with_zstandard
     except ImportError:
         raise EngineUnavailableError(
             f"{path} is packed with Zstandard, which Python reads only from 3.14.",
             "pip install 'psychoeval[logs]' (backports.zstd).",
         ) from None
-    return with_zstandard
-
-
-def _opened(path: Path) -> io.BufferedIOBase:
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rb")
-    return path.open("rb")
-
-
-def _position(file: io.BufferedIOBase) -> int:
-    """Return the bytes of a file that are read, packed ones where it is gzip."""
-    return int(file.fileobj.tell() if isinstance(file, gzip.GzipFile) else file.tell())  # type: ignore[union-attr]
+    return with_zstandard, (with_zstandard.BadZipFile, ZstdError, *_ZIP_DAMAGES)
 
 
 def _walk(top: Path) -> Iterator[Path]:
