@@ -93,7 +93,7 @@ REGISTRY: Final[dict[str, Entry]] = {
     "cml": Entry(
         "psychoeval.estimators.native.cml:CML", "numpy", ("Rasch",), ("binary", "counts"),
         _IRT, "none", "frequentist",
-        "conditional maximum likelihood given raw scores: Rasch difficulties without a law of the abilities",
+        "conditional maximum likelihood given raw scores: Rasch difficulties without a distribution of abilities",
     ),
     "mml": Entry(
         "psychoeval.estimators.native.mml:MML", "numpy", ("Rasch", "1PL", "2PL", "3PL"), ("binary", "counts"),

@@ -90,7 +90,7 @@ class Transformation:
         )
 
     def latent(self, given: LatentDistribution) -> LatentDistribution:
-        """Return the latent law on the new scale."""
+        """Return the latent distribution on the new scale."""
         error, unit = given.sd_standard_error, abs(self.scale)
         return LatentDistribution(
             self.scale * given.mean + self.shift,
@@ -101,7 +101,7 @@ class Transformation:
         )
 
     def fit(self, given: FitResult) -> FitResult:
-        """Return a fit with abilities, items and latent law on the new scale; draws stay behind, on their own."""
+        """Return a fit with abilities, items and latent distribution on the new scale; draws stay on their own."""
         if self.is_identity:
             return given
         return replace(
@@ -114,11 +114,11 @@ class Transformation:
 
 
 def standardisation(fit: FitResult) -> Transformation | None:
-    """Return the transformation to the frame in which the latent law has mean 0 and SD 1; None if it is not known.
+    """Return the transformation to the frame in which abilities have mean 0 and SD 1; None if it is not known.
 
     This is what the models' identification implies and no more: a Rasch fit (a = 1, latent variance free) becomes
-    a 1PL fit (common a = the latent SD), and nothing is estimated from the other fit. Fits without a latent law are
-    taken to be in that frame if their model says so (1PL, 2PL, 3PL); imported ones are not.
+    a 1PL fit (common a = the latent SD), and nothing is estimated from the other fit. Fits without a latent
+    distribution are taken to be in that frame if their model says so (1PL, 2PL, 3PL); imported ones are not.
     """
     latent = fit.latent_distribution
     if latent is not None:

@@ -68,7 +68,7 @@ class Comparison:
 
     @property
     def standardised(self) -> tuple[FitResult, ...]:
-        """The fits in the frame in which the latent law is N(0, 1), as their identification implies.
+        """The fits in the frame in which the latent distribution is N(0, 1), as their identification implies.
 
         Fits whose frame is not known (imported tables) and proportions stay as they came. Nothing is estimated from
         the other fits: what is left between two of them is a difference.

@@ -66,8 +66,8 @@ def import_fit(
         What the location is: b in a (theta - b); d in a theta + d; e = -b in a (theta + e). Easiness is never guessed:
         without the word, a table of easiness values is read as difficulties.
     latent_distribution : LatentDistribution, optional
-        Mean and SD of the abilities' law on the tables' scale, if the program states them. Without it origin and unit
-        are an open convention, and a comparison estimates them.
+        Mean and SD of the abilities' distribution on the tables' scale, if the program states them. Without it origin
+        and unit are an open convention, and a comparison estimates them.
     ability_scale : {"logit", "proportion"}
     log_likelihood : float, optional
     log_likelihood_kind : str, optional

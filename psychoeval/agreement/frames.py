@@ -40,7 +40,7 @@ class Alignment:
     freedom : str
         What `estimated` changes.
     standard : tuple of bool
-        Whether each fit was brought to the latent law N(0, 1).
+        Whether each fit was brought to the latent distribution N(0, 1).
     turned : tuple of str
         Which fit was turned round, and by which rule; a sentence each.
     """

@@ -46,7 +46,7 @@ def _shortfall(at: LikelihoodEvidence) -> list[str]:
     if at.is_too_far:
         return [
             f"{text}too far below for a fit that missed it. Check what the table of {low} holds: the items' ids, "
-            "their parametrization, a scaling constant D = 1.7, the latent law."
+            "their parametrization, a scaling constant D = 1.7, the latent distribution."
         ]
     return [f"{text}{low} is short of the maximum.", _scale(at), _slopes(at)]
 

@@ -74,8 +74,8 @@ class Frame:
     Parameters
     ----------
     mean, sd : float
-        Of the normal law of the abilities under which the likelihood is largest, all curves of the items held. At a
-        maximum they are 0 and 1; an SD of 1.08 says that all slopes are 8 % too small.
+        Of the normal distribution of the abilities under which the likelihood is largest, all curves of the items held.
+        At a maximum they are 0 and 1; an SD of 1.08 says that all slopes are 8 % too small.
     log_likelihood : float
         There.
     """
@@ -87,7 +87,7 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class OwnLikelihood:
-    """The marginal likelihood of known items under a normal law, as a function that can be asked.
+    """The marginal likelihood of known items under a normal distribution, as a function that can be asked.
 
     Parameters
     ----------
@@ -95,9 +95,9 @@ class OwnLikelihood:
         The N persons and J items that take part.
     form : Form
     point : (J, p) array
-        The items, on the scale on which the law is N(0, 1).
+        The items, on the scale on which the distribution is N(0, 1).
     latent : LatentDistribution
-        The law on the fit's own scale.
+        The distribution on the fit's own scale.
     """
 
     cells: Cells
@@ -173,7 +173,7 @@ def own_likelihood(fit: FitResult, responses: Responses | None) -> OwnLikelihood
     Parameters
     ----------
     fit : FitResult
-        With item parameters and a normal latent law; what it reports is not looked at.
+        With item parameters and a normal latent distribution; what it reports is not looked at.
     responses : Responses, optional
         What it was fitted to.
     """
@@ -183,7 +183,7 @@ def own_likelihood(fit: FitResult, responses: Responses | None) -> OwnLikelihood
     if items is None or not items.estimated.any():
         return "it has no item parameters"
     if standardisation(fit) is None:
-        return "its latent law is not stated"
+        return "its latent distribution is not stated"
     estimated = [i for i, known in zip(items.item_ids, items.estimated, strict=True) if known]
     columns = match(estimated, responses.item_ids)
     if columns.only_first:

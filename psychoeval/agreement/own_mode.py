@@ -42,8 +42,8 @@ def own_mode(fit: FitResult, responses: Responses | None) -> OwnMode | str:
     """Return the marginal mode under a fit's own model and priors, or why there is none.
 
     A population of items stands there with the posterior means of its own means and SDs. Densities of a are restated
-    for log a where the fit is a posterior: its law is the same, and the mode of log a, whose posterior is the more
-    symmetric, lies nearer the mean.
+    for log a where the fit is a posterior: its distribution is the same, and the mode of log a, whose posterior is the
+    more symmetric, lies nearer the mean.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def cached_modes(responses: Responses | None) -> Modes:
 
 
 def _of_population(fit: FitResult, model: ItemModel, population: ItemPopulation) -> Priors | str:
-    """Return the law of the items at the posterior means of its parameters; of one common slope its own density."""
+    """Return the distribution of the items at the posterior means of its parameters; of a common slope its density."""
     given: dict[str, Any] = dict(fit.statistics or {})
     names = ["mean_difficulty", "sd_difficulty"]
     if model.name in ("2PL", "3PL"):

@@ -18,8 +18,8 @@ class Relation:
     kind : str
         Which limits apply (`thresholds.LIMITS`).
     differences : mapping of name to words
-        Named differences, ``model``, ``priors``, ``latent law`` and ``data``: fits that differ so answer different
-        questions, and never simply disagree.
+        Named differences, ``model``, ``priors``, ``latent distribution``, ``data``: fits that differ so answer
+        different questions, and never simply disagree.
     same_items : bool
         Whether both have the same kind of item parameters, so that these decide as well.
     other_scoring : str
@@ -43,11 +43,11 @@ def relate(first: FitResult, second: FitResult) -> Relation:
             labels = f"{_with_population(first, one)} against {_with_population(second, two)}"
             differences["priors"] = f"different priors, so a different model: {labels}"
     if None not in (laws := (_law(first), _law(second))) and laws[0] != laws[1]:
-        differences["latent law"] = f"different latent laws: {laws[0]} against {laws[1]}"
+        differences["latent distribution"] = f"different latent distributions: {laws[0]} against {laws[1]}"
     if _other_data(first, second):
         differences["data"] = "fitted to different data"
     kind = _kind(first, second)
-    if differences.keys() & {"priors", "latent law"} and kind in ("same likelihood", *SIMULATED_KINDS):
+    if differences.keys() & {"priors", "latent distribution"} and kind in ("same likelihood", *SIMULATED_KINDS):
         kind = "objective"
     if not differences and one is not None and two is not None and _family(first) == _family(second) == "posterior":
         kind = "same posterior"
@@ -55,7 +55,7 @@ def relate(first: FitResult, second: FitResult) -> Relation:
 
 
 def _law(fit: FitResult) -> str | None:
-    """Name the latent law of a fit, None where it has none."""
+    """Name the latent distribution of a fit, None where it has none."""
     law = fit.latent_distribution
     return None if law is None else "normal" if law.nodes is None else "empirical"
 

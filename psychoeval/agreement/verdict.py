@@ -44,7 +44,7 @@ class Evidence:
     turned : bool
         Whether a fit was turned round.
     convention : bool
-        Whether `aligned` is an open convention of a fit without a latent law, and no finding.
+        Whether `aligned` is an open convention of a fit without a latent distribution, and no finding.
     ranks : RankComparison, optional
     scores : TermComparison, optional
         Expected scores.
@@ -116,7 +116,7 @@ def _alignment_words(evidence: Evidence) -> str:
     law = f"theta* = {evidence.estimated.scale:.6g} theta {evidence.estimated.shift:+.6g}"
     if evidence.convention:
         return (
-            f"The {evidence.aligned} of the second ({law}) is estimated from the values: without a latent law (an "
+            f"The {evidence.aligned} of the second ({law}) is estimated from the values: without a distribution (an "
             "imported table, a conditional likelihood) origin and unit are an open convention. "
         )
     over = "; ".join(f.words for f in evidence.before if f.level == "none")

@@ -235,6 +235,6 @@ def _logistic(part: Responses, k: int, seed: int) -> tuple[FloatArray, FloatArra
     u, s, vt = np.linalg.svd(centered @ fit.items.T, full_matrices=False)
     n = len(centered)
     loadings = vt[:k].T * s[:k] / np.sqrt(n - 1)
-    # Variance of the logit: that of the factors, and pi^2 / 3 of the logistic law.
+    # Variance of the logit: that of the factors, and pi^2 / 3 of the logistic distribution.
     total = float((loadings**2).sum() + part.n_items * np.pi**2 / 3)
     return loadings, u[:, :k] * np.sqrt(n - 1), total

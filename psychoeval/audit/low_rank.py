@@ -16,7 +16,7 @@ from psychoeval.responses.matrix import Responses
 FloatArray = NDArray[np.float64]
 CountArray = NDArray[np.integer[Any]]
 
-#: Ridge penalty of person and item vectors: normal laws of SD 1.
+#: Ridge penalty of person and item vectors: normal distributions of SD 1.
 _PENALTY: Final = 1.0
 #: That of the items' intercepts: SD 5.
 _INTERCEPT_PENALTY: Final = 1 / 25

@@ -82,7 +82,7 @@ def _print_ranks(comparison: Comparison, person_label: str) -> None:
         if n in names and f.latent_distribution is not None and f.latent_distribution.sd != 1
     ]
     units += [
-        f"{n}: logits as given, its latent law is not known"
+        f"{n}: logits as given, its latent distribution is not known"
         for n, f in zip(comparison.names, comparison.fits, strict=True)
         if n in names and f.abilities is not None and f.abilities.scale == "logit" and standardisation(f) is None
     ]

@@ -62,7 +62,7 @@ class ItemModel:
     P(x = 1 | theta) = c + (1 - c) / (1 + exp(-a (theta - b))), D = 1, b = -d / a.
 
     ====== ================= ============ ================
-    name   discrimination a  guessing c   latent law
+    name   discrimination a  guessing c   latent distribution
     ====== ================= ============ ================
     Rasch  1                 0            N(0, variance free)
     1PL    common and free   0            N(0, 1)

@@ -1,4 +1,4 @@
-"""Integration over the latent law on uniform grids, fixed and following the posterior."""
+"""Integration over the latent distribution on uniform grids, fixed and following the posterior."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def normal_grid(n_nodes: int = 61, limit: float = 6.0, *, mean: float = 0.0, sd:
     limit : float
         Edge of the grid, in logits; not scaled by `sd` (mirt's rule).
     mean, sd : float
-        Of the latent law.
+        Of the latent distribution.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def posterior_grid(
     successes, trials : (N, J) integer arrays
     discrimination, intercept, guessing : (J,) arrays
     mean, sd : float
-        Of the normal latent law.
+        Of the normal latent distribution.
 
     Returns
     -------

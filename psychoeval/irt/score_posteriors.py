@@ -17,7 +17,7 @@ CountArray = NDArray[np.generic]
 
 #: Nodes within one SD of the narrowest posterior: the trapezoid rule then errs by exp(-8 pi^2).
 PER_SD: Final = 2
-#: The same where the law has corners, and for draws.
+#: The same where the distribution has corners, and for draws.
 PER_SD_FINE: Final = 8
 #: Passed only where slopes have run away; what lies between the nodes is then lost.
 _MOST_NODES: Final = 40001
@@ -60,18 +60,18 @@ def follow(
     law: Grid | None = None,
     per_sd: int = PER_SD,
 ) -> Grid:
-    """Return nodes with the law's log weights: where the posteriors are, `per_sd` of them to the smallest SD.
+    """Return nodes with the distribution's log weights: where the posteriors are, `per_sd` of them to the smallest SD.
 
     No posterior SD is below 1 / sqrt(K) with K the largest curvature of a log posterior, and guessing only lowers it.
-    Under a normal law the nodes span the posteriors: between two coarse nodes h apart a log posterior exceeds the
-    higher of its values there by K h^2 / 8 at most, and cells that stay 45 below everybody's peak are left out.
+    Under a normal distribution the nodes span the posteriors: between two coarse nodes h apart a log posterior exceeds
+    the higher of its values there by K h^2 / 8 at most, and cells that stay 45 below everybody's peak are left out.
 
     Parameters
     ----------
     successes, trials : (N, J) integer arrays
     items : KnownItems
     mean, sd : float
-        Of the normal law.
+        Of the normal distribution.
     law : Grid, optional
         Equally spaced nodes and log weights, instead; the density is linear between them and 0 beyond.
     per_sd : int
@@ -173,7 +173,7 @@ def draw(
     n_draws : int
     rng : Generator
     mean, sd : float
-        Of the normal law.
+        Of the normal distribution.
     law : Grid, optional
         A histogram instead.
     """

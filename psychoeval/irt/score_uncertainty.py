@@ -35,7 +35,7 @@ def root_gradients(
         The roots.
     items : KnownItems
     precision : float
-        1 / sd^2 of the normal law for MAP.
+        1 / sd^2 of the normal distribution for MAP.
     """
     finite = np.flatnonzero(np.isfinite(theta))
     safe_c = np.where(items.c > 0, items.c, np.inf)

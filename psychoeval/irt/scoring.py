@@ -61,7 +61,7 @@ def eap(
     a, d, c : (J,) arrays
         Slopes, intercepts, lower asymptotes.
     mean, sd : float
-        Of the normal law of the abilities.
+        Of the normal distribution of the abilities.
     law : Grid, optional
         A histogram instead: its density is linear between its nodes and 0 beyond.
 
@@ -83,7 +83,7 @@ def map_(
     mean: float = 0.0,
     sd: float = 1.0,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return posterior modes under a normal law, and standard errors 1 / sqrt(I + 1 / sd^2), (N,) each.
+    """Return posterior modes under a normal distribution, and standard errors 1 / sqrt(I + 1 / sd^2), (N,) each.
 
     I is Fisher's expected information of the test at the mode; without guessing it is the observed one. With guessing
     the posterior may have several modes: the highest is taken. Parameters are those of `eap`.

@@ -60,9 +60,9 @@ def _stack(fits: Sequence[FitResult], columns: Sequence[Column]) -> SideBySide:
 
 
 def logit_unit(fits: Sequence[FitResult], names: Sequence[str]) -> str:
-    """Return the unit of abilities in logits: divided by the latent SD in the fits whose latent law is N(0, 1).
+    """Return the unit of abilities in logits: divided by the latent SD in the fits whose abilities are N(0, 1).
 
-    A fit has another unit where its latent law is not known (cml has none), or was left as it is.
+    A fit has another unit where its latent distribution is not known (cml has none), or was left as it is.
     """
     others = [name for fit, name in zip(fits, names, strict=True) if not _in_latent_sds(fit)]
     if not others:

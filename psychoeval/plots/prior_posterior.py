@@ -23,7 +23,7 @@ Law = Callable[[FloatArray], FloatArray]
 
 #: Intervals of equal prior probability in which an overlap is counted.
 CELLS: Final = 25
-#: Draws of the hyperparameters that make up the law of a population of items.
+#: Draws of the hyperparameters that make up the distribution of a population of items.
 _POPULATION_DRAWS: Final = 400
 _COLUMNS: Final = 4
 _AXIS: Final = {"discrimination": "discrimination a", "guessing": "guessing c"}
@@ -41,7 +41,7 @@ def prior_posterior(
 
     The overlap is the mass the two densities share, 0 to 1 (Garrett and Zeger 2000,
     doi:10.1111/j.0006-341X.2000.01055.x); near 1 the data say nothing about an item that its prior did not. Where
-    the mean and SD of the slopes were sampled, the prior is the law of a further item, over the draws of both.
+    the mean and SD of the slopes were sampled, the prior is the distribution of a further item, over the draws of both.
 
     Parameters
     ----------
@@ -104,11 +104,11 @@ def prior_law(draws: Draws, model: ItemModel | None, term: str) -> tuple[Law, st
         if {"mean_log_discrimination", "sd_log_discrimination"} <= set(draws.values):
             mean, sd = draws.pooled("mean_log_discrimination"), draws.pooled("sd_log_discrimination")
             step = -(-mean.size // _POPULATION_DRAWS)
-            return _population(mean[::step], sd[::step]), "law of the slopes of further items"
+            return _population(mean[::step], sd[::step]), "distribution of the slopes of further items"
         priors = None if model is None else model.priors
         stated = None if priors is None else priors.discrimination or priors.log_discrimination
         if stated is not None:
-            # A log-normal law of a and a normal law of log a are one law.
+            # A log-normal distribution of a and a normal distribution of log a are one distribution.
             if isinstance(stated, LogNormal):
                 stated = Normal(stated.meanlog, stated.sdlog)
             return _population(np.array([stated.mean]), np.array([stated.sd])), "prior"

@@ -7,10 +7,10 @@ from psychoeval.results.fit_result import FitResult
 
 
 def in_standard_frame(fit: FitResult) -> tuple[FitResult, str]:
-    """Return a fit with its latent law at mean 0 and SD 1, as far as its identification implies that, and the words.
+    """Return a fit with its abilities at mean 0 and SD 1, as far as its identification implies that, and the words.
 
-    Fits whose latent law is not known, and proportions, stay as they are. Fits with mostly negative slopes are turned
-    round. Nothing is estimated from other fits: that would hide a difference.
+    Fits whose latent distribution is not known, and proportions, stay as they are. Fits with mostly negative slopes are
+    turned round. Nothing is estimated from other fits: that would hide a difference.
     """
     if fit.abilities is not None and fit.abilities.scale != "logit":
         return fit, "–"

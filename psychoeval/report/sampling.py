@@ -119,7 +119,7 @@ def _pictures(name: str, fit: FitResult, draws: Draws, run: Sampling, noun: str)
 def _of_prior(name: str, fit: FitResult, term: Any, what: str) -> tuple[str, str, str, Callable[[], Figure]]:
     return (
         f"What the data add to the prior of {what}: {name}",
-        "Where the blue law lies on the grey one, the data say little about that item beyond its prior.",
+        "Where the blue distribution lies on the grey one, the data say little about that item beyond its prior.",
         f"Prior and posterior densities of the {what} of a few items by {name}, with their overlap.",
         lambda: plots.prior_posterior(fit, term),
     )

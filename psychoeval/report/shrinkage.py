@@ -25,7 +25,7 @@ _TERMS: Final = (("a", "discrimination"), ("d", "intercept"))
 
 @dataclass(frozen=True, slots=True)
 class ShrinkageRow:
-    """One parameter of an item, latent law N(0, 1): five values and the posterior SD; NaN where one is not known."""
+    """One parameter of an item, abilities N(0, 1): five values and the posterior SD; NaN where one is not known."""
 
     item: str
     term: str

@@ -56,7 +56,8 @@ def judge_marginal_fit(
     start_slopes, start_intercepts : (J,) arrays, optional
         The engine's start values; NaN for items it did not see.
     penalised : bool
-        Whether items have priors: then the posteriors need not reproduce the latent law, and the scale is not judged.
+        Whether items have priors: then the posteriors need not reproduce the latent distribution, and the scale is not
+        judged.
 
     Returns
     -------
@@ -68,10 +69,10 @@ def judge_marginal_fit(
 
     Notes
     -----
-    At a maximum of the unpenalised likelihood the mean and SD of the latent law equal those of the mixed posteriors,
-    m = mean(EAP), s^2 = mean(SD^2 + (EAP - m)^2): the law's origin and unit are exchangeable with the items'. A ratio
-    s / sd above 1 says how much too small the slopes are (the expansion step of Liu, Rubin and Wu 1998,
-    doi:10.1093/biomet/85.4.755).
+    At a maximum of the unpenalised likelihood the mean and SD of the latent distribution equal those of the mixed
+    posteriors, m = mean(EAP), s^2 = mean(SD^2 + (EAP - m)^2): the distribution's origin and unit are exchangeable with
+    the items'. A ratio s / sd above 1 says how much too small the slopes are (the expansion step of Liu, Rubin and Wu
+    1998, doi:10.1093/biomet/85.4.755).
     """
     estimated = items.estimated
     if not estimated.any():

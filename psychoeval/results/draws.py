@@ -40,7 +40,7 @@ class Draws:
     log_likelihood : (C, S, N) array, optional
         Of each person's responses, the ability integrated out.
     replicated_scores : (C, S, N) array, optional
-        Raw scores of the same persons on the items they took, drawn from the posterior predictive law.
+        Raw scores of the same persons on the items they took, drawn from the posterior predictive distribution.
     observed_scores : (N,) array, optional
         Raw scores as observed.
     chain_numbers : tuple of int, length C

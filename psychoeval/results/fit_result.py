@@ -85,7 +85,7 @@ class ItemStatistics:
 
 @dataclass(frozen=True, slots=True)
 class LatentDistribution:
-    """Latent law: normal with `mean` and `sd`, or a histogram with `nodes` (Q,) and `weights` (Q,)."""
+    """Latent distribution: normal with `mean` and `sd`, or a histogram with `nodes` (Q,) and `weights` (Q,)."""
 
     mean: float = 0.0
     sd: float = 1.0
@@ -157,12 +157,12 @@ class FitResult:
 
     @property
     def label(self) -> str:
-        """Estimator, model, and whether the latent law was estimated: what tells two fits of one data set apart."""
+        """Estimator, model, and whether the latent distribution was estimated: tells fits of one data set apart."""
         if self.model is None:
             return self.estimator
         law = self.latent_distribution
         estimated = law is not None and law.nodes is not None
-        return f"{self.estimator} {self.model.label}{', empirical latent law' if estimated else ''}"
+        return f"{self.estimator} {self.model.label}{', empirical latent distribution' if estimated else ''}"
 
     @property
     def _information_criteria_apply(self) -> bool:

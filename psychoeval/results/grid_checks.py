@@ -35,7 +35,7 @@ _MORE_CYCLES: Final = "Allow more iterations (max_iterations=5000) and a smaller
 def judge_scale(
     own: Posterior, fine: Posterior, latent: LatentDistribution, simulated: bool, *, judge: bool
 ) -> Judgement:
-    """Hold the spread of the posteriors against the latent law.
+    """Hold the spread of the posteriors against the latent distribution.
 
     At a maximum of the likelihood they are equal, because origin and unit of the abilities are exchangeable with the
     items'. A grid on which the likelihood is not what it is has maxima of its own, where they need not be (published

@@ -52,8 +52,8 @@ def score(
         Posterior mean and SD; posterior mode with 1 / sqrt(I + 1 / sd^2); maximum likelihood and Warm's weighted
         likelihood with 1 / sqrt(I), I being Fisher's expected information of the test at the estimate.
     latent : LatentDistribution
-        Law of the abilities for EAP and MAP: N(0, 1), or that of a fit (``fit.latent_distribution``). A histogram, for
-        EAP only, has a density that is linear between its nodes.
+        Distribution of the abilities for EAP and MAP: N(0, 1), or that of a fit (``fit.latent_distribution``). A
+        histogram, for EAP only, has a density that is linear between its nodes.
     item_uncertainty : bool
         Whether standard errors also hold what the errors of the items add, by the delta method. With a joint
         covariance (`ItemParameters.joint_covariance`) the items' common origin and unit are in it; with blocks alone
@@ -70,7 +70,7 @@ def score(
     DataError
         If items of the responses are unknown, or have no covariance that `item_uncertainty` asks for.
     SettingsError
-        If the method or the latent law is none.
+        If the method or the latent distribution is none.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def score(
         raise SettingsError(f"There is no scoring method {method!r}.", f"Choose among {some(get_args(ScoringMethod))}.")
     law = histogram(latent)
     if method == "MAP" and law is not None:
-        raise SettingsError("MAP scores need a normal latent law, not a histogram.", "Score by EAP.")
+        raise SettingsError("MAP scores need a normal latent distribution, not a histogram.", "Score by EAP.")
     found = match(responses, items)
     if item_uncertainty:
         _check_errors(found, items)

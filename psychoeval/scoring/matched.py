@@ -77,17 +77,18 @@ def match(responses: Responses, items: ItemParameters, *, stacklevel: int = 3) -
 
 
 def histogram(latent: LatentDistribution) -> Grid | None:
-    """Return the nodes and log weights of a latent law that is a histogram, None for a normal one.
+    """Return the nodes and log weights of a latent distribution that is a histogram, None for a normal one.
 
     Raises
     ------
     SettingsError
-        If the law is none, or its nodes are not equally spaced.
+        If the distribution is none, or its nodes are not equally spaced.
     """
     if latent.nodes is None:
         if not (np.isfinite(latent.mean) and np.isfinite(latent.sd) and latent.sd > 0):
             raise SettingsError(
-                f"A latent law with mean {latent.mean} and SD {latent.sd} is none.", "Give a finite mean and an SD > 0."
+                f"A distribution with mean {latent.mean} and SD {latent.sd} is none.",
+                "Give a finite mean and an SD > 0.",
             )
         return None
     nodes = np.asarray(latent.nodes, dtype=np.float64)
@@ -95,12 +96,12 @@ def histogram(latent: LatentDistribution) -> Grid | None:
     good = nodes.ndim == 1 and nodes.size > 2 and weights.shape == nodes.shape and np.isfinite(nodes).all()
     if not good or not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
         raise SettingsError(
-            f"A histogram with {nodes.size} nodes and {weights.size} weights is no latent law.",
+            f"A histogram with {nodes.size} nodes and {weights.size} weights is no latent distribution.",
             "Give three or more nodes, and one weight each that is not negative.",
         )
     gaps = np.diff(nodes)
     if gaps[0] <= 0 or not np.allclose(gaps, gaps[0], rtol=1e-6, atol=0.0):
-        raise SettingsError("The nodes of the latent law are not equally spaced.", "Give equally spaced nodes.")
+        raise SettingsError("The nodes of the distribution are not equally spaced.", "Give equally spaced nodes.")
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights)
     return Grid(nodes, log_weights - logsumexp(log_weights))

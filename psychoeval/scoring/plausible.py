@@ -40,7 +40,7 @@ def plausible_values(
     seed : int
         The same seed gives the same draws.
     latent : LatentDistribution
-        Law of the abilities.
+        Distribution of the abilities.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Strong systems report only hard suites: one normal law for all takes part of the correction away."""
+"""Strong systems report only hard suites: one normal distribution for all takes part of the correction away."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_marginal_difficulties_are_near_where_abilities_are_normal(source):
 
 
 def test_marginal_difficulties_are_not_near_where_abilities_are_far_from_normal():
-    # What the bound is worth: under a skewed law the marginal fit, which assumes a normal one, leaves it.
+    # What the bound is worth: under a skewed distribution the marginal fit, which assumes a normal one, leaves it.
     rng = np.random.default_rng(4)
     theta, b = rng.exponential(1.5, (20_000, 1)), np.linspace(-1, 3, 9)
     responses = Responses.from_array((rng.random((20_000, 9)) < 1 / (1 + np.exp(b - theta))).astype(float))

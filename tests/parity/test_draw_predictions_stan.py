@@ -42,7 +42,7 @@ def test_they_are_those_of_the_programs(size: tuple[int, int], model: str) -> No
     assert draws is not None
     ours = with_log_likelihood(draws, part, found.model).log_likelihood
     np.testing.assert_allclose(ours, draws.log_likelihood, rtol=0, atol=MARGINAL_DRAWS)
-    # Two samples of the same laws: sums over persons, in SDs of their difference over the draws.
+    # Two samples of the same distributions: sums over persons, in SDs of their difference over the draws.
     scores = with_replicated_scores(draws, part, found.model, 1).replicated_scores
     gap = scores.sum(axis=2) - draws.replicated_scores.sum(axis=2)
     assert abs(gap.mean()) < 4 * gap.std() / np.sqrt(gap.size)

@@ -82,7 +82,7 @@ def plain_values(model: ItemModel, data: Mapping[str, Any], p: Mapping[str, Any]
 
 
 def blended(raw: Any, center: Any, sd: Any, centering: Any) -> Any:
-    """Return x of law N(center, sd) where raw is N(w center, sd^w)."""
+    """Return x of distribution N(center, sd) where raw is N(w center, sd^w)."""
     standard = (raw - centering * center) / sd**centering
     return center + sd * standard
 

@@ -243,7 +243,7 @@ def test_why_a_likelihood_is_not_known(short_test: tuple[Responses, FitResult]) 
     persons = Responses.from_array(responses.successes, person_ids=[f"other{i}" for i in range(1000)])
     swapped = Responses.from_array(1 - responses.successes)
     assert own_likelihood(mml, None) == "the responses are not at hand"
-    assert own_likelihood(replace(bare, latent_distribution=None), responses) == "its latent law is not stated"
+    assert own_likelihood(replace(bare, latent_distribution=None), responses) == "its latent distribution is not stated"
     assert own_likelihood(replace(mml, item_parameters=None), responses) == "it has no item parameters"
     assert "is not in the responses" in str(own_likelihood(bare, other))
     assert own_likelihood(bare, persons) == "its persons are not those of the responses"

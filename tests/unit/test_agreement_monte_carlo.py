@@ -30,7 +30,7 @@ def sampled(
 
     def values(mean: Any, sd: float) -> Any:
         noise = rng.normal(size=(CHAINS, draws, len(mean)))
-        if stickiness:  # each value stays for a while: fewer effective draws, the same law
+        if stickiness:  # each value stays for a while: fewer effective draws, the same distribution
             hold = int(1 / (1 - stickiness))
             noise = np.repeat(noise[:, ::hold], hold, axis=1)[:, :draws]
         return mean + sd * (noise + away)

@@ -388,7 +388,7 @@ def test_another_latent_law_is_a_named_difference_and_no_disagreement() -> None:
     normal = made()
     assert normal.latent_distribution is not None
     relation = relate(normal, replace(normal, latent_distribution=law))
-    assert relation.differences == {"latent law": "different latent laws: normal against empirical"}
+    assert relation.differences == {"latent distribution": "different latent distributions: normal against empirical"}
     assert relation.kind == "objective"
     assert relate(normal, normal).differences == {}
     assert relate(normal, normal).kind == "same likelihood"

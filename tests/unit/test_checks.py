@@ -244,7 +244,7 @@ def test_priors_that_set_the_unit_are_said_to():
     assert found.failures == ()
     (sentence,) = [w for w in found.warnings if "times as widely" in w]
     assert "Ranks are not affected" in sentence
-    # Not 2: the latent law draws the posteriors back.
+    # Not 2: the latent distribution draws the posteriors back.
     assert 1.5 < found.details["scale_fine_grid"] < 2.0
 
 

@@ -1,4 +1,4 @@
-"""Marginal log-likelihoods and replicated scores of draws, against integrals and laws that are known."""
+"""Marginal log-likelihoods and replicated scores of draws, against integrals and distributions that are known."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_log_likelihoods_are_the_integrals(guessing: str) -> None:
 def test_a_steep_item_and_a_far_person_are_integrated_too() -> None:
     given = made()
     given["discrimination"][2, 1] = 60.0  # a step
-    given["intercept"][4] = -45.0  # far above all abilities that the law makes likely
+    given["intercept"][4] = -45.0  # far above all abilities that the distribution makes likely
     given["successes"][0] = given["trials"][0] = 3
     found = marginal_log_likelihoods(**given)
     # quad misses the step where it does not know of it.

@@ -111,7 +111,7 @@ def test_empirical_laws_and_turned_answers_carry_items_too() -> None:
     assert straight.abilities.uncertainty == "items sampled"
     fixed = fit(Responses.from_array(x, n), latent="empirical", item_uncertainty=False)
     assert (straight.abilities.standard_error > fixed.abilities.standard_error).all()
-    # Turning 0 and 1 round turns the law: the errors stay.
+    # Turning 0 and 1 round turns the distribution: the errors stay.
     settings = {"priors": "none", "latent": "empirical", "ability_method": "EAP"}
     free = fit(Responses.from_array(x, n), **settings)
     turned = fit(Responses.from_array(n - x, n), slopes="free", **settings)

@@ -109,8 +109,8 @@ def test_disconnected_data_are_refused_or_linked_by_the_law(model) -> None:
     data = Responses.from_array(np.minimum(x, n), n)
     with pytest.raises(DisconnectedDataError, match="person-1"):
         fit(data, model)
-    found = fit(data, model, disconnected="one law")
-    assert any("one law" in w for w in found.convergence.warnings)
+    found = fit(data, model, disconnected="one distribution")
+    assert any("one distribution" in w for w in found.convergence.warnings)
     assert np.isfinite(found.abilities.estimate).all()
 
 
@@ -131,4 +131,4 @@ def test_threads_are_the_cores_that_this_process_may_use(monkeypatch) -> None:
 def test_an_empirical_latent_law_is_in_the_label() -> None:
     x, n = simulated(40, 6, seed=1)
     normal, empirical = (fit(Responses.from_array(x, n), "Rasch", "none", latent=k) for k in ("normal", "empirical"))
-    assert (normal.label, empirical.label) == ("mml Rasch", "mml Rasch, empirical latent law")
+    assert (normal.label, empirical.label) == ("mml Rasch", "mml Rasch, empirical latent distribution")

@@ -128,7 +128,7 @@ def test_logits_and_proportions_never_share_an_axis(fits):
 
 def test_an_axis_says_which_abilities_are_not_in_latent_sds():
     normal = logit_fit()
-    law_free = logit_fit("cml", slopes=1.0, model="Rasch")  # no latent law: its unit is the logit
+    law_free = logit_fit("cml", slopes=1.0, model="Rasch")  # no latent distribution: its unit is the logit
     known = replace(law_free, estimator="mml", latent_distribution=LatentDistribution(sd=1.7))
     moved, _ = standardised(known)
     assert plots.ability_forest([normal, moved]).axes[0].get_xlabel() == "ability (logits / latent SD)"

@@ -48,7 +48,7 @@ def generator(n: int, j: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def brute_force(cells: Cells, t: np.ndarray, law: Population) -> tuple[np.ndarray, np.ndarray]:
-    """Return log-likelihoods and posterior means of (p, d) by the trapezoid rule on a fine grid of the whole law."""
+    """Return log-likelihoods and posterior means of (p, d) by the trapezoid rule on a fine grid of all of the law."""
     c = law.guessing
     z = np.linspace(-8, 8, 161)
     mean, root = law.mean, np.sqrt(law.covariance)

@@ -92,7 +92,7 @@ def test_a_histogram_law_of_a_normal_shape_gives_nearly_the_normal_eaps() -> Non
     found, normal = score(responses(), ITEMS, latent=latent), score(responses(), ITEMS)
     # A polygon of step h has h^2 / 6 more variance.
     assert found.estimate == pytest.approx(normal.estimate, abs=2 * 0.1**2 / 6, nan_ok=True)
-    with pytest.raises(SettingsError, match="MAP scores need a normal latent law"):
+    with pytest.raises(SettingsError, match="MAP scores need a normal latent distribution"):
         score(responses(), ITEMS, method="MAP", latent=latent)
 
 

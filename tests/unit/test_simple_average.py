@@ -71,7 +71,8 @@ def test_warning_names_who_saw_easy_and_who_saw_hard_items() -> None:
 
 
 def test_intervals_cover_the_mean_over_all_items_like_these() -> None:
-    # 60 items drawn from a law with mean 1/2, three trials each; 95 % to within the Monte Carlo error of 1,500 (.006).
+    # 60 items drawn from a distribution with mean 1/2, three trials each; 95 % to within the Monte Carlo error of 1,500
+    # (.006).
     rng = np.random.default_rng(7)
     p = rng.beta(1, 1, (1500, 60))
     found = abilities(Responses.from_array(rng.binomial(3, p), trials=3))

@@ -107,8 +107,8 @@ def make_program(model: ItemModel, priors: Priors, *, trials: bool) -> Program:
     Notes
     -----
     Items and persons are brms's group-level effects, deviations from a common value with an SD; stated densities are
-    the same with both held by ``constant()``. So written, LogNormal(m, s) on a is N(m, s) on log a: as laws the two
-    are one. Source: Bürkner (2021), doi:10.18637/jss.v100.i05.
+    the same with both held by ``constant()``. So written, LogNormal(m, s) on a is N(m, s) on log a: as distributions
+    the two are one. Source: Bürkner (2021), doi:10.18637/jss.v100.i05.
     """
     location: Location = "d" if priors.intercept is not None else "b"
     eta = f"theta {'+' if location == 'd' else '-'} {location}"

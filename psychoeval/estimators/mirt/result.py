@@ -57,7 +57,7 @@ def make_result(
     warnings = (
         *judgement.warnings,
         *factor_warning(modeled, _slopes(model)),
-        *disconnected_warning(modeled, "Only the assumption that all abilities come from one law links them"),
+        *disconnected_warning(modeled, "Only the assumption that all abilities come from one distribution links them"),
         *_remarks(reply, settings, answer, design, model),
         *remarks,
     )

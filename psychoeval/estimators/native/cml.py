@@ -1,4 +1,4 @@
-"""Conditional maximum likelihood of Rasch items: difficulties without any law of the abilities."""
+"""Conditional maximum likelihood of Rasch items: difficulties without any distribution of the abilities."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class CML:
     Constant items have no estimate. Data in which a set of items was passed only by those who passed all others have
     no finite maximum and are refused, the items named (Fischer 1981).
 
-    Abilities are scored afterwards, with the difficulties held fixed: no law of the abilities is assumed, so there is
-    no posterior.
+    Abilities are scored afterwards, with the difficulties held fixed: no distribution of the abilities is assumed, so
+    there is no posterior.
 
     Coverage of the 95 % intervals by benchmarks/interval_coverage.py (30 x 100, 100 x 200, 400 x 100; one trial a cell
     and ten; complete and 30 % missing at random): difficulties .947-.958, abilities (Warm's) .943-.952; Monte Carlo
@@ -80,7 +80,7 @@ class CML:
     def __post_init__(self) -> None:
         if self.ability_method not in get_args(Scoring):
             raise SettingsError(
-                f"cml: ability_method={self.ability_method!r} is not there: no law of the abilities is assumed.",
+                f"cml: ability_method={self.ability_method!r} is not there: no distribution of abilities is assumed.",
                 f"Choose one of {', '.join(get_args(Scoring))}.",
             )
         check_tolerance(self)

@@ -44,7 +44,8 @@ def andersen_test(responses: Responses, first_group: ArrayLike | None = None) ->
     """Test the Rasch model by conditional likelihoods of two groups of persons.
 
     Under the Rasch model difficulties are the same in any group. Unequal slopes or guessing make them differ between
-    low and high scorers. The law of abilities plays no part; with few persons in a group the chi-squared law is rough.
+    low and high scorers. The distribution of abilities plays no part; with few persons in a group the chi-squared
+    distribution is rough.
 
     Parameters
     ----------

@@ -57,8 +57,8 @@ def require_estimable(responses: Responses) -> None:
         f"No {label} passed one of {counted(len(sets[0]), 'item')} ({some(sets[0])}) and failed one of "
         f"{counted(len(sets[1]), 'item')} ({some(sets[1])}): nothing says by how much the former are harder, and the "
         "conditional likelihood rises without end.",
-        f"Leave {some(smaller)} out (responses.select), add {label}s, or take an estimator that holds items by a law "
-        "of abilities or by priors (mirt-em, map).",
+        f"Leave {some(smaller)} out (responses.select), add {label}s, or take an estimator that holds items by a "
+        "distribution of abilities or by priors (mirt-em, map).",
     )
 
 

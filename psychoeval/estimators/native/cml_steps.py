@@ -164,8 +164,8 @@ def log_symmetric(intercept: ArrayLike, scores: ArrayLike, trials: ArrayLike | N
 def approximate_information(units: Units, intercept: FloatArray) -> FloatArray:
     """Return the information with each score's covariance approximated by diag(v) - v v' / sum v, (J, J).
 
-    v_j = k_j p_j (1 - p_j) at the ability whose expected score is r: the covariance of a normal law given its sum,
-    right to the order of 1 / J. One real matrix product.
+    v_j = k_j p_j (1 - p_j) at the ability whose expected score is r: the covariance of a normal distribution given its
+    sum, right to the order of 1 / J. One real matrix product.
     """
     out = np.zeros((intercept.size, intercept.size))
     for block in _blocks(len(units.totals), intercept.size):

@@ -28,7 +28,7 @@ Errors = Literal["auto", "full", "blocks", "none"]
 Scoring = Literal["EAP", "MAP", "ML", "WLE"]
 Latent = Literal["normal", "empirical"]
 OnInterrupt = Literal["raise", "return"]
-Disconnected = Literal["refuse", "one law"]
+Disconnected = Literal["refuse", "one distribution"]
 _CHOICES: Final = {
     "slopes": Signs, "latent": Latent, "standard_errors": Errors, "ability_method": Scoring,
     "on_interrupt": OnInterrupt, "disconnected": Disconnected,
@@ -65,9 +65,10 @@ class MML:
         ``"free"`` estimates a itself, of either sign, which needs ``priors="none"``. The answer is then turned so that
         ability and proportion correct correlate positively (``provenance.details["flipped"]``).
     latent : {"normal", "empirical"}
-        ``"empirical"`` estimates the law of the abilities with the items, as a smooth histogram of mean 0 and SD 1
-        (Bock and Aitkin 1981): abilities of AI systems are skewed and clustered. Errors then take the law as known;
-        its weights count as parameters. With few items it can follow chance: compare AIC or BIC with the normal law.
+        ``"empirical"`` estimates the distribution of the abilities with the items, as a smooth histogram of mean 0 and
+        SD 1 (Bock and Aitkin 1981): abilities of AI systems are skewed and clustered. Errors then take the distribution
+        as known; its weights count as parameters. With few items it can follow chance: compare AIC or BIC with the
+        normal distribution.
     standard_errors : {"auto", "full", "blocks", "none"}
         From the observed information (Louis 1982): the whole matrix, or its blocks by item with what all items share,
         the origin and unit of the scale, exactly. ``"auto"`` takes the whole matrix up to 600 parameters. On 100 x 300
@@ -85,9 +86,9 @@ class MML:
         None takes all cores that this process may use.
     on_interrupt : {"raise", "return"}
         What Ctrl-C does: raise, or return where the search stands, with the status ``interrupted``.
-    disconnected : {"refuse", "one law"}
+    disconnected : {"refuse", "one distribution"}
         What to do with data in groups that share no response: refuse, or let the assumption that all abilities come
-        from one law link them, with a warning.
+        from one distribution link them, with a warning.
 
     Raises
     ------
@@ -216,9 +217,9 @@ class MML:
         """Return what would be computed, in words."""
         what = "Rasch, 1PL, 2PL or 3PL" if model is None else model.label
         return (
-            f"mml: marginal maximum likelihood of {what}, {self.latent} latent law; EM with parameter expansion and "
-            f"Anderson acceleration to steps <= {self.tolerance:g}, at most {self.max_iterations} iterations; "
-            f"trapezoid rule no coarser than the smallest posterior SD; standard errors {self.standard_errors} from "
+            f"mml: marginal maximum likelihood of {what}, {self.latent} latent distribution; EM with parameter "
+            f"expansion and Anderson acceleration to steps <= {self.tolerance:g}, at most {self.max_iterations} "
+            f"iterations; trapezoid rule no coarser than the smallest posterior SD; standard errors {self.standard_errors} from "
             f"the observed information; abilities {self.ability_method}, {self._errors_of_abilities(responses, model)}"
         )
 

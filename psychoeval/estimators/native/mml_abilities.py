@@ -54,7 +54,7 @@ class Scorer:
         -1 where the answer is turned round.
     method : {"EAP", "MAP", "ML", "WLE"}
     empirical : bool
-        Whether the latent law was estimated: its density is then that of the nodes.
+        Whether the latent distribution was estimated: its density is then that of the nodes.
     """
 
     cells: Cells

@@ -151,11 +151,11 @@ def block_covariance(
 
     Of the missing information only what is within items is kept, with each posterior narrow enough for
     Cov_i(s_ij) = sd_i^2 (ds_ij / dtheta)(ds_ij / dtheta)' in expectation over responses; and what all items share, the
-    origin and unit of the scale, exactly. Rescaling all items by (m, s) is giving the abilities the law N(m, s^2), so
-    the information about these two is that of the latent law, G = sum_i E([1, 2 theta; 2 theta, 2 theta^2]) -
-    Cov_i(theta, theta^2) plus the priors'. With A the blocks, T their derivatives by (m, log s) and K = T' A T, the
-    covariance is A^-1 + T (G^-1 - K^-1) T', whose inverse agrees with A but for T' (.) T = G. Pinned parameters are
-    taken as known, with a covariance of 1 in their place.
+    origin and unit of the scale, exactly. Rescaling all items by (m, s) is giving the abilities the distribution N(m,
+    s^2), so the information about these two is that of the latent distribution, G = sum_i E([1, 2 theta; 2 theta, 2
+    theta^2]) - Cov_i(theta, theta^2) plus the priors'. With A the blocks, T their derivatives by (m, log s) and K = T'
+    A T, the covariance is A^-1 + T (G^-1 - K^-1) T', whose inverse agrees with A but for T' (.) T = G. Pinned
+    parameters are taken as known, with a covariance of 1 in their place.
     """
     curvature = complete_curvature(cells, form, point, counts) - _missing_within(form, point, counts, cells)
     j, p = point.shape

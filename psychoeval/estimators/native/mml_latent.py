@@ -1,4 +1,4 @@
-"""Marginal maximum likelihood under a latent law that is estimated: a smoothed histogram."""
+"""Marginal maximum likelihood under a latent distribution that is estimated: a smoothed histogram."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ CENTERS: Final = np.linspace(-6.0, 6.0, 25)
 #: EM steps on the weights for each refit of the items, and refits.
 UPDATES: Final = 1000
 MOST_REFITS: Final = 40
-#: Gain of log-likelihood of a whole refit below which the law is done: AIC charges 1 for a parameter.
+#: Gain of log-likelihood of a whole refit below which the distribution is done: AIC charges 1 for a parameter.
 ENOUGH: Final = 1e-2
 
 
 def maximize_with_law(
     cells: Cells, form: Form, *, tolerance: float, max_iterations: int, return_interrupted: bool = False
 ) -> Maximum:
-    """Maximise over items and law in turn, from the normal law.
+    """Maximise over items and distribution in turn, from the normal distribution.
 
-    The law is a mixture of cubic B-splines (Bock and Aitkin's 1981 histogram, smoothed so that the trapezoid rule
-    stays exact), its weights the best for the items, and is brought to mean 0 and SD 1
+    The distribution is a mixture of cubic B-splines (Bock and Aitkin's 1981 histogram, smoothed so that the trapezoid
+    rule stays exact), its weights the best for the items, and is brought to mean 0 and SD 1
     with them: the log-likelihood does not know of the scale. Source: doi:10.1007/BF02293801.
     """
     found = maximize(
@@ -68,14 +68,14 @@ def maximize_with_law(
 
 
 def normal_law() -> Law:
-    """Return the spline law nearest to the normal one in the weights of its bins."""
+    """Return the spline distribution nearest to the normal one in the weights of its bins."""
     half = 0.5 * (CENTERS[1] - CENTERS[0])
     weights = ndtr(CENTERS + half) - ndtr(CENTERS - half)
     return Law(CENTERS, weights / weights.sum()).standardized()
 
 
 def fitted_law(cells: Cells, form: Form, point: FloatArray, nodes: Nodes, law: Law) -> Law:
-    """Return the law whose weights maximise the likelihood under given items, by EM.
+    """Return the distribution whose weights maximise the likelihood under given items, by EM.
 
     A person enters by int f_i B_k, f_i the likelihood of the responses: (N, K), and no more nodes.
     """

@@ -1,4 +1,4 @@
-"""The latent law on a grid, and the grid that a fit needs."""
+"""The latent distribution on a grid, and the grid that a fit needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FloatArray = NDArray[np.float64]
 REACH: Final = 7.5
 #: Most nodes; passed only where slopes have run away.
 MAX_NODES: Final = 2001
-#: Step over the distance of a spline law's centers.
+#: Step over the distance of a spline distribution's centers.
 PER_SPLINE: Final = 0.2
 #: Up to so many items finer nodes cost nothing.
 FEW_ITEMS: Final = 200
@@ -30,7 +30,7 @@ class Law:
     Parameters
     ----------
     centers : (K,) array, optional
-        Equally spaced; None for the normal law.
+        Equally spaced; None for the normal distribution.
     weights : (K,) array, optional
         Of the splines; they sum to 1.
     """
@@ -55,19 +55,19 @@ class Law:
 
     @property
     def mean(self) -> float:
-        """Mean of the law."""
+        """Mean of the distribution."""
         return 0.0 if self.centers is None or self.weights is None else float(self.weights @ self.centers)
 
     @property
     def sd(self) -> float:
-        """SD of the law."""
+        """SD of the distribution."""
         if self.centers is None or self.weights is None:
             return 1.0
         h = self.centers[1] - self.centers[0]
         return float(np.sqrt(self.weights @ (self.centers - self.mean) ** 2 + h**2 / 3.0))
 
     def standardized(self) -> Law:
-        """Return the law moved and scaled to mean 0 and SD 1."""
+        """Return the distribution moved and scaled to mean 0 and SD 1."""
         return self if self.centers is None else Law((self.centers - self.mean) / self.sd, self.weights)
 
 
@@ -104,8 +104,8 @@ def fitting_step(smallest_sd: float, a: FloatArray, law: Law) -> float:
     """Return the step at which the trapezoid rule errs by 5e-9 of a person's likelihood or less, for few items 1e-15.
 
     The rule errs by 2 exp(-2 pi^2 s^2 / h^2) for a normal density of SD s, and by exp(-2 pi^2 / (a h)) for a logistic
-    curve, whose poles lie pi / a off the real line (Trefethen and Weideman 2014, doi:10.1137/130932132). A spline law
-    asks for 5 nodes between its centers.
+    curve, whose poles lie pi / a off the real line (Trefethen and Weideman 2014, doi:10.1137/130932132). A spline
+    distribution asks for 5 nodes between its centers.
     """
     step = min(smallest_sd, 1.0 / max(UNSTABLE_SLOPE, float(np.abs(a).max())))
     if law.centers is not None:

@@ -94,10 +94,10 @@ def _common_step(slope: FloatArray, curvature: FloatArray) -> FloatArray:
 def expand(form: Form, point: FloatArray, mean: float, variance: float, n_persons: int) -> FloatArray:
     """Return `point` on the scale that the posteriors ask for: parameter expansion (Liu, Rubin and Wu 1998).
 
-    The items meet abilities of law N(m, s^2), where m and log s maximise the expected log density of the abilities,
-    n (-log s - (v + (mean - m)^2) / (2 s^2)), plus the log prior of the items that have the same curves under N(0, 1),
-    a s and d + a m. Without priors m and s are the mean and SD of all posteriors together. Never lowers the penalised
-    marginal log-likelihood, because the priors are in what is maximised.
+    The items meet abilities of distribution N(m, s^2), where m and log s maximise the expected log density of the
+    abilities, n (-log s - (v + (mean - m)^2) / (2 s^2)), plus the log prior of the items that have the same curves
+    under N(0, 1), a s and d + a m. Without priors m and s are the mean and SD of all posteriors together. Never lowers
+    the penalised marginal log-likelihood, because the priors are in what is maximised.
     Source: doi:10.1093/biomet/85.4.755.
     """
     m, log_s = mean, 0.5 * float(np.log(max(variance, 1e-12)))

@@ -41,7 +41,7 @@ NOT_ASKED: Final = "No standard errors were asked for."
 CARRIED: Final = "items' errors carried in, in the frame of these persons (their mean and SD)"
 GIVEN: Final = "items held fixed at their estimates"
 Errors = Literal["auto", "full", "blocks", "none"]
-#: Of a spline of an empirical law: fewer than one person in a million.
+#: Of a spline of an empirical distribution: fewer than one person in a million.
 NO_WEIGHT: Final = 1e-6
 AS_IN: Final = "(priors='hierarchical')"
 MORE: Final = "allow more (max_iterations=), or hold"
@@ -227,7 +227,7 @@ class Report:
             posterior = Posterior(np.zeros(0), counts.mean, counts.sd, np.zeros(0))
             found += judge_unit(posterior, LatentDistribution())
         part = self.data.part
-        link = "Only the assumption that all abilities come from one law links them"
+        link = "Only the assumption that all abilities come from one distribution links them"
         found += Judgement(
             self._failures(),
             (

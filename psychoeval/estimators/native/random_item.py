@@ -46,8 +46,8 @@ class RandomItem:
     former, and posterior covariances by the delta method. Standard errors of abilities are the inverse information of
     the item-marginal likelihood and the prior, given the population. They hold the uncertainty of the items, as items
     sampled from that population, and are about abilities in the frame of these systems (mean 0, SD 1; Rasch: mean 0),
-    whose own origin and unit they leave out; where other systems of the abilities' law would lie has the error of these
-    besides (about 1 and .7 over the root of their number).
+    whose own origin and unit they leave out; where other systems of the abilities' distribution would lie has the error
+    of these besides (about 1 and .7 over the root of their number).
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ GUESSING_LIMITS: Final = (1e-4, 0.95)
 class Population:
     """Items (p, q), p = log a and q a location, in the unit of the abilities in which the mean of p is 0.
 
-    p ~ N(0, s_a^2), q | p ~ N(m + r p, s_q^2): any bivariate normal law with mean (0, m). Without slopes p = 0. The
-    location is the intercept d, or minus the difficulty, -b = d / a.
+    p ~ N(0, s_a^2), q | p ~ N(m + r p, s_q^2): any bivariate normal distribution with mean (0, m). Without slopes p =
+    0. The location is the intercept d, or minus the difficulty, -b = d / a.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.estimators.native.map_checks import overdispersion_warning
+from psychoeval.estimators.native.map_checks import constant_warning, overdispersion_warning
 from psychoeval.estimators.native.modeled import Modeled
 from psychoeval.estimators.native.random_item_cells import Cells
 from psychoeval.estimators.native.random_item_population import LOG_SLOPE_SD, LOGIT_GUESSING, SIZE, SMALLEST_SD
@@ -33,6 +33,7 @@ FLAT_ITEM: Final = 3.0
 #: Standard error of the logarithm of the slopes' SD from which errors of slopes are too small: with .1 (100 x 300) 95 %
 #: intervals are covered at .93, with .15 to .2 at .89 to .92, with .4 and more (30 x 100) at .87.
 UNKNOWN_SLOPE_SD: Final = 0.2
+HELD_BY_POPULATION: Final = ": their finite parameters come from the population of items."
 #: Persons up to which the covariance of all abilities is stored.
 MAX_COVARIANCE: Final = 2000
 
@@ -48,7 +49,7 @@ class Report:
     cells : Cells
     optimum : Optimum
     n_free : int
-        Parameters of the population and the abilities' law.
+        Parameters of the population and the abilities' distribution.
     points : int
         Nodes a dimension.
     """
@@ -114,7 +115,7 @@ class Report:
         ``ability_log_prior``, sum log N(theta; 0, 1); ``log_evidence``: abilities integrated out (Laplace), the k
         parameters of the population charged k/2 log(items) as in BIC: the larger, the better the model, by the
         difference in log units; for counts, ``overdispersion_ratio``, Pearson's chi-squared over its degrees of
-        freedom.
+        freedom, NaN without any.
         """
         point, population = self.optimum.point, self.optimum.point.population
         covariance = population.covariance
@@ -156,7 +157,7 @@ class Report:
             observed += int(np.count_nonzero(n))
         persons, items_ = self.cells.shape
         freedom = observed - persons - items_ * (1 if self._is_rasch else 2)
-        return chi_squared / freedom if freedom > 0 else 1.0
+        return chi_squared / freedom if freedom > 0 else float("nan")
 
     def _items(self) -> ItemParameters:
         at, population = self._at, self.optimum.point.population
@@ -231,8 +232,8 @@ class Report:
         if not point.is_maximum:
             failures += ("The abilities are not at a maximum where the search ended: they have no standard errors.",)
         warnings = factor_warning(part, "equal" if self._is_rasch else "positive")
-        warnings += disconnected_warning(part, "Only the laws of abilities and of items link them")
-        warnings += self._flat_items() + self._spreads() + _constants(taking)
+        warnings += disconnected_warning(part, "Only the distributions of abilities and of items link them")
+        warnings += self._flat_items() + self._spreads() + constant_warning(taking.item_status, HELD_BY_POPULATION)
         if not part.is_binary:
             warnings += overdispersion_warning(self._overdispersion)
         return failures, warnings
@@ -273,17 +274,3 @@ class Report:
                 "integrated out by Laplace's approximation, which wants many items. Take mml.",
             )
         return out
-
-
-def _constants(taking: Modeled) -> Sentences:
-    constant = sum(s.startswith("constant") for s in taking.item_status)
-    never = taking.item_status.count("no_responses")
-    out: Sentences = ()
-    if constant:
-        out += (
-            f"{constant} of {len(taking.item_status)} items were answered alike by all who saw them: their finite "
-            "parameters come from the population of items.",
-        )
-    if never:
-        out += (f"{never} items were never run: nothing is known of them (NaN).",)
-    return out

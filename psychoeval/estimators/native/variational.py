@@ -31,12 +31,12 @@ TAKE_WEAK: Final = 'Give priors="weak", or take an estimator that maximises (mml
 class VI:
     """Mean-field variational 1PL, 2PL and 3PL; a relative of py-irt's, deterministic and mostly in closed form.
 
-    The posterior is taken as a product of independent laws: theta, log a (the 1PL has one, whose prior counts once)
-    and d normal, c beta under a beta prior and normal on the logit under a logit-normal one. Theta ~ N(0, 1).
+    The posterior is taken as a product of independent distributions: theta, log a (the 1PL has one, whose prior counts
+    once) and d normal, c beta under a beta prior and normal on the logit under a logit-normal one. Theta ~ N(0, 1).
     `log_likelihood` is a lower bound of the log evidence, below that of the best such product (py-irt's aim) because
     two more bounds make it computable without draws: Jaakkola & Jordan's quadratic one of the logistic function,
     which is Polya-Gamma augmentation's (see `variational_steps`), and in the 3PL independent guesses of who guessed
-    each success. Sweeps over the laws raise it; accelerated, they stop when nothing moves.
+    each success. Sweeps over the distributions raise it; accelerated, they stop when nothing moves.
 
     Estimates are posterior means, of a as of d and c; standard errors are posterior SDs. Constant items and extreme
     persons are finite, by the priors. Log-normal priors of a and normal ones of log a are the same.
@@ -157,7 +157,7 @@ def _checked(model: ItemModel | None) -> tuple[ItemModel, Normal, Normal, Guessi
             TAKE_WEAK,
         )
     slope = priors.log_discrimination
-    if priors.discrimination is not None:  # the same law of log a; only modes would differ
+    if priors.discrimination is not None:  # the same distribution of log a; only modes would differ
         slope = Normal(priors.discrimination.meanlog, priors.discrimination.sdlog)
     assert slope is not None
     return model, slope, priors.intercept, _guessing(model)

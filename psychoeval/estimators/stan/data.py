@@ -41,14 +41,6 @@ MOST_CENTERING: Final = {"slope": 0.5, "location": 1.0, "intercept": 1.0}
 #: Logits of an item's proportion are its logits at mean ability over this, sqrt(1 + 1 / 2.9), at slope 1.
 FLATTENING: Final = 1.16
 
-#: With fewer trials a person, abilities are integrated out over their law: posteriors may be skew, or stepped under
-#: steep items. With more, about each person's posterior, which is narrow and smooth.
-FEW_TRIALS: Final = 100
-#: Reach and spacing of the nodes in SDs, and scoring steps to a posterior's mode. A trapezoidal rule is exact to 2e-15
-#: of a normal density at .75; it loses less than Gauss-Hermite where a density is not, as under guessing, which tells
-#: low abilities apart badly.
-NODES: Final = {"few": (6.5, 0.1, 0), "many": (6.75, 0.75, 4), "many, guessing": (10.0, 0.5, 4)}
-
 
 def check_model(model: ItemModel | None, estimator: str = "stan-hmc") -> ItemModel:
     """Return the model, if there is a program for it.
@@ -138,11 +130,6 @@ def stan_data(
         "width": float(1.0 / np.sqrt(2.0 + 0.5 * information.sum() / part.n_persons)),
         "want_log_lik": int(log_likelihood),
         "want_score_rep": int(replicated_scores),
-        **(
-            _nodes(part, model)
-            if log_likelihood
-            else {"scoring_steps": 0, "n_nodes": 0, "node": np.empty(0), "spacing": 1.0}
-        ),
         **_locations(model, priors),
     }
     one_slope = model.name in ("Rasch", "1PL")
@@ -197,15 +184,6 @@ def _tilt(part: Responses, of_intercept: bool) -> FloatArray:
     return np.asarray((w * change).sum(axis=0) / (w.sum(axis=0) + 1.0))
 
 
-def _nodes(part: Responses, model: ItemModel) -> dict[str, Any]:
-    rule = "many, guessing" if program(model) == "three_pl" else "many"
-    if part.trials.sum() < FEW_TRIALS * part.n_persons:
-        rule = "few"
-    reach, spacing, steps = NODES[rule]
-    nodes = np.arange(-reach, reach + spacing / 2, spacing)
-    return {"scoring_steps": steps, "n_nodes": nodes.size, "node": nodes, "spacing": spacing}
-
-
 def _normal(law: Normal) -> list[float]:
     return [float(law.mean), float(law.sd)]
 
@@ -226,7 +204,7 @@ def _locations(model: ItemModel, priors: Priors) -> dict[str, Any]:
 
 
 def _slopes(priors: Priors) -> dict[str, Any]:
-    # As laws, LogNormal(m, s) of a and Normal(m, s) of log a are one; only their modes differ.
+    # As distributions, LogNormal(m, s) of a and Normal(m, s) of log a are one; only their modes differ.
     population, law, spread = priors.population, priors.log_discrimination, HalfNormal(1.0)
     if population is not None:
         law, spread = population.mean_log_discrimination, population.sd_log_discrimination

@@ -100,6 +100,6 @@ def missingness(responses: Responses) -> list[Finding]:
     sentence = (
         f"Cells are not missing at random: {' and '.join(told)}; {found.sparsity:.0%} of the cells are missing, "
         f"difficulties span {found.difficulty_gap:.1f} logits. Averages over the items each {label} saw do not compare "
-        "them; a model with a common normal law of abilities shrinks part of the correction away."
+        "them; a model with a common normal distribution of abilities shrinks part of the correction away."
     )
     return [Finding("warning", "missing_not_at_random", sentence, ())]
