@@ -4,6 +4,7 @@ from psychoeval.audit.classical import analyze_items
 from psychoeval.audit.clusters import associate, cluster_items, correlate_subscores
 from psychoeval.audit.curves import bin_curves
 from psychoeval.audit.difficulty_bins import bin_difficulty, compare_difficulty_bins
+from psychoeval.audit.drift import measure_drift
 from psychoeval.audit.factors import analyze_factors, parallel_analysis
 from psychoeval.audit.item_covariates import associate_covariates
 from psychoeval.audit.low_rank import choose_rank
@@ -26,6 +27,7 @@ __all__ = [
     "compare_pairs",
     "correlate_subscores",
     "leave_groups_out",
+    "measure_drift",
     "parallel_analysis",
     "rank_neighbors",
     "resample_systems",

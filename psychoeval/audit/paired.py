@@ -179,7 +179,7 @@ def compare_pairs(
         f.bootstrap_low,
         f.bootstrap_high,
         f.p_bootstrap,
-        _adjust(p_values[_P_VALUES[test]], correction),
+        adjust(p_values[_P_VALUES[test]], correction),
         test,
         correction,
         level,
@@ -252,7 +252,8 @@ def _single_trials(responses: Responses, rows: tuple[NDArray[np.intp], NDArray[n
     return np.asarray((most[rows[0]] <= 1) & (most[rows[1]] <= 1))
 
 
-def _adjust(p: FloatArray, correction: Correction) -> FloatArray:
+def adjust(p: FloatArray, correction: Correction) -> FloatArray:
+    """Return p values adjusted for all tests; NaN values are no tests."""
     if correction == "holm":
         return holm(p)
     out, known = p.copy(), np.isfinite(p)

@@ -7,6 +7,7 @@ from psychoeval.plots.bump import rank_bump
 from psychoeval.plots.chain_traces import chain_traces
 from psychoeval.plots.curves import item_curves
 from psychoeval.plots.difficulty_bins import difficulty_bins
+from psychoeval.plots.drift import drift
 from psychoeval.plots.factor_loadings import factor_loadings
 from psychoeval.plots.forest import ability_forest
 from psychoeval.plots.pair_differences import pair_differences
@@ -27,6 +28,7 @@ __all__ = [
     "binned_curves",
     "chain_traces",
     "difficulty_bins",
+    "drift",
     "factor_loadings",
     "item_curves",
     "item_plane",
