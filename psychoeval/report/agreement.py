@@ -171,7 +171,7 @@ def _alignment(found: Alignment, first: str, second: str) -> str:
     steps = []
     for label, step, standard in zip((first, second), (found.first, found.second), found.standard, strict=True):
         if not step.is_identity:
-            steps.append(f"{label} {transformation(step)}{' (latent law to mean 0, SD 1)' if standard else ''}")
+            steps.append(f"{label} {transformation(step)}{' (abilities to mean 0, SD 1)' if standard else ''}")
     if found.freedom != "none":
         steps.append(f"then {second} {transformation(found.estimated)}, a {found.freedom} estimated from the values")
     return "; ".join(steps) or "none needed"
