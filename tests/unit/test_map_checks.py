@@ -22,21 +22,6 @@ def test_disconnected_data_are_said_to_be_linked_by_the_priors_only() -> None:
     assert not any("share no response" in w for w in fit(Responses.from_array(x)).convergence.warnings)
 
 
-def test_overdispersed_counts_are_seen() -> None:
-    rng = np.random.default_rng(5)
-    theta, b = rng.normal(size=30), rng.normal(size=20)
-    n = np.full((30, 20), 40)
-    p = 1 / (1 + np.exp(-(theta[:, None] - b)))
-    binomial = fit(Responses.from_array(rng.binomial(n, p), n))
-    spread = rng.beta(4 * p, 4 * (1 - p))  # variance (1 + 39/5) times the binomial one
-    wide = fit(Responses.from_array(rng.binomial(n, spread), n))
-    assert binomial.statistics["overdispersion_ratio"] == pytest.approx(1.0, abs=0.2)
-    assert not any("binomial" in w for w in binomial.convergence.warnings)
-    assert wide.statistics["overdispersion_ratio"] > 4
-    assert any("binomial" in w for w in wide.convergence.warnings)
-    assert "overdispersion_ratio" not in fit(responses(10, 10)).statistics
-
-
 @pytest.mark.parametrize("name", ["lsat6", "lsat7"])
 def test_few_items_run_away_and_the_cause_comes_first(name) -> None:
     with pytest.warns(ConvergenceWarning, match="ran away"):

@@ -24,6 +24,9 @@ SPREAD_LIMITS: Final = (0.5, 2.0)
 #: SD over persons of the mean intercept of the items they saw, logits.
 UNEQUAL_ITEMS: Final = 0.5
 OVERDISPERSED: Final = 1.5
+#: What became of constant items under a prior on the location, and without one.
+HELD: Final = ": their finite parameters are the priors' doing."
+LEFT_OUT: Final = "; without a prior on the location they have no finite maximum and are left out (NaN)."
 #: What a user should do where a joint mode cannot answer.
 INSTEAD: Final = "Take the Rasch model, or an estimator that integrates the abilities out (mirt-em)."
 #: Of items that ran away, and what to do.
@@ -94,18 +97,12 @@ def spread_warning(responses: Responses, mean_square: float, objective: JointObj
     )
 
 
-def constant_warning(responses: Responses, items: ItemParameters, *, estimated: bool) -> Sentences:
-    """Return a sentence about items that are constant or were never run."""
-    constant = sum(s.startswith("constant") for s in items.status)
-    never = items.status.count("no_responses")
+def constant_warning(status: tuple[ItemStatus, ...], what_became_of_them: str) -> Sentences:
+    """Return sentences about items that are constant, which `what_became_of_them` ends, or were never run."""
+    constant, never = sum(s.startswith("constant") for s in status), status.count("no_responses")
     out: Sentences = ()
     if constant:
-        what = f"{constant} of {items.n_items} items were answered alike by all who saw them"
-        out += (
-            f"{what}: their finite parameters are the priors' doing."
-            if estimated
-            else f"{what}; without a prior on the location they have no finite maximum and are left out (NaN).",
-        )
+        out += (f"{constant} of {len(status)} items were answered alike by all who saw them{what_became_of_them}",)
     if never:
         out += (f"{never} items were never run: nothing is known of them (NaN).",)
     return out

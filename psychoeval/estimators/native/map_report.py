@@ -152,7 +152,8 @@ class Report:
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         responses, objective = self.responses, self.objective
         failures, warnings = map_checks.slope_findings(responses, items, objective.slopes)
-        warnings += map_checks.constant_warning(responses, items, estimated=objective.penalty.location is not None)
+        held = map_checks.HELD if objective.penalty.location is not None else map_checks.LEFT_OUT
+        warnings += map_checks.constant_warning(items.status, held)
         warnings += map_checks.link_warning(responses, items, objective)
         if objective.slopes == "free":
             warnings += factor_warning(responses, "positive")

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.estimators.native.map_checks import constant_warning, overdispersion_warning, with_runaways
+from psychoeval.estimators.native.map_checks import HELD, constant_warning, overdispersion_warning, with_runaways
 from psychoeval.estimators.native.map_objective import row_blocks
 from psychoeval.estimators.native.modeled import Modeled
 from psychoeval.estimators.native.variational_search import Optimum
@@ -112,7 +112,7 @@ class Report:
         )  # fmt: skip
 
     def _overdispersion(self) -> float:
-        """Pearson's chi-squared over its degrees of freedom, at the posterior means."""
+        """Pearson's chi-squared at the posterior means over its degrees of freedom; NaN without any."""
         factors, problem = self._factors, self.problem
         a, (c, _) = factors.slope_moments[0], self._guessing
         chi_squared, observed = 0.0, 0
@@ -122,7 +122,7 @@ class Report:
             chi_squared += pearson_chi_squared(x, n, p)
             observed += int(np.count_nonzero(n))
         freedom = observed - problem.n_persons - self.model.n_parameters(problem.n_items)
-        return chi_squared / freedom if freedom > 0 else 1.0
+        return chi_squared / freedom if freedom > 0 else float("nan")
 
     def _convergence(self, tolerance: float) -> Convergence:
         found = self.optimum
@@ -157,7 +157,7 @@ class Report:
         if self.model.guessing_is_estimated:
             found += judge_guessing(items)
         return found + Judgement(
-            warnings=constant_warning(responses, items, estimated=True)
+            warnings=constant_warning(items.status, HELD)
             + disconnected_warning(part, "Only the priors link them")
             + factor_warning(part, "equal" if self.model.name == "1PL" else "positive")
             + overdispersion_warning(overdispersion)
