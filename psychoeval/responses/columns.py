@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from numpy.typing import NDArray
 
 from psychoeval.errors import DataError
-from psychoeval.responses.cells import CellCoder, as_number
+from psychoeval.responses.cells import MISSING, CellCoder, as_number
 from psychoeval.responses.ids_and_counts import PersonLabel, check_ids, is_missing
 from psychoeval.wording import shorten, some
 
@@ -31,6 +31,9 @@ SCORE_NAMES = (
 SUCCESS_NAMES = ("successes", "n_successes", "n_correct")
 TRIALS_NAMES = ("trials", "n_trials")
 TRIAL_NAMES = ("trial", "epoch", "run", "attempt", "repeat", "repetition", "replicate", "rep")
+
+
+_NO_HEADER = " If the first line holds data, put a line of names above it."
 
 
 class Table(Protocol):
@@ -111,16 +114,50 @@ def label_of(table: Table, person: int | None) -> PersonLabel:
 def check_names(table: Table) -> None:
     """Refuse repeated and empty column names; the first may be empty, as spreadsheets and R write row names."""
     seen: dict[str, int] = {}
+    hint = _NO_HEADER if any(as_number(name) is not None for name in table.names) else ""
     for position, name in enumerate(table.names, 1):
         if not name.strip() and position > 1:
-            raise DataError(f"{at(table)}column {position} has no name.", "Give every column a name.")
+            raise DataError(f"{at(table)}column {position} has no name.", f"Give every column a name.{hint}")
         if name in seen:
             raise DataError(
                 f"{at(table)}the column name {shorten(name)!r} occurs more than once: columns {seen[name]} and "
                 f"{position}.",
-                "Make the names unique.",
+                f"Make the names unique.{hint}",
             )
         seen[name] = position
+
+
+def check_header(table: Table) -> None:
+    """Refuse a file without a header, whose first row would be lost: its first line has numbers where others have.
+
+    Names that number the items (0, 1, 2, ...) are accepted, and any where a column has a usual name.
+
+    Raises
+    ------
+    DataError
+        If the first line looks like data.
+    """
+    first = table.names[0].strip().lower() if table.names else ""
+    usual = (*PERSON_NAMES, *ITEM_NAMES, *SCORE_NAMES, *SUCCESS_NAMES, *TRIALS_NAMES, *TRIAL_NAMES)
+    is_file = table.where(0).startswith("line")
+    if not is_file or first in ("", "id", "name") or recognized(table, usual):
+        return
+    numeric = [name for j, name in enumerate(table.names) if all(_is_value(v) for v in table.peek(j))]
+    if not numeric or not all(_is_value(name) for name in numeric):
+        return
+    numbers = [as_number(name) for name in numeric]
+    known = [n for n in numbers if n is not None and float(n).is_integer()]
+    numbered = len(known) == len(numbers) and known == sorted(set(known)) and known[-1] > 1
+    if not numbered:
+        raise DataError(
+            f"{table.place}, line 1 looks like data, not like the names of the columns: {some(table.names)}.",
+            "Put a line of names above it; if these are names, call the column of persons system or person.",
+        )
+
+
+def _is_value(value: Any) -> bool:
+    """Whether a cell is a number, a truth value or missing."""
+    return as_number(value) is not None or int(CellCoder(1).row([value], 0)[0]) >= MISSING
 
 
 def typed(values: list[Any]) -> list[Any]:

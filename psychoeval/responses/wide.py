@@ -15,6 +15,7 @@ from psychoeval.responses.columns import (
     Table,
     align_covariates,
     at,
+    check_header,
     find,
     label_of,
     one_of,
@@ -49,6 +50,8 @@ def wide_responses(
 ) -> Responses:
     """Make responses from a wide table or file; the parameters are those of `psychoeval.responses.tables.from_wide`."""
     check_missing(missing)
+    if person is None:
+        check_header(table)
     column = person_column(table, person)
     label = person_label or label_of(table, column)
     covariates = [] if persons is None or hasattr(persons, "columns") else [find(table, c, "persons") for c in persons]

@@ -128,7 +128,7 @@ def test_aggregates_and_lists_of_files_hold_no_responses(tmp_path: Path) -> None
     write(tmp_path / "a", [line("q1")], [result()])
     (tmp_path / "list.jsonl").write_text(json.dumps({"record_type": "aggregate", "object_uuid": "a"}) + "\n")
     for name in ("a.json", "list.jsonl"):
-        with pytest.raises(DataError, match="only every-eval-ever aggregates"):
+        with pytest.raises(DataError, match="is of every-eval-ever aggregates: it holds no"):
             read(tmp_path / name)
 
 

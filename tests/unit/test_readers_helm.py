@@ -149,7 +149,7 @@ def test_a_run_without_its_model_asks_for_the_system(tmp_path: Path) -> None:
 def test_other_files_of_a_run_hold_no_responses(tmp_path: Path) -> None:
     folder = run(tmp_path / "a", [entry("id1")], requests=[request("id1", "x")])
     for name in ("run_spec", "scenario", "scenario_state", "stats", "display_predictions"):
-        with pytest.raises(DataError, match="only helm run files"):
+        with pytest.raises(DataError, match="is of helm run files: it holds no"):
             read(folder / f"{name}.json")
 
 

@@ -98,7 +98,7 @@ def test_lower_is_better_comes_from_the_results(tmp_path: Path) -> None:
 
 def test_results_alone_hold_no_responses(tmp_path: Path) -> None:
     write(tmp_path, [line(0, 1)])
-    with pytest.raises(DataError, match="only lm-eval results among 1 files: they hold no responses"):
+    with pytest.raises(DataError, match="is of lm-eval results: it holds no responses"):
         read(tmp_path / f"results_{DATE}.json")
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from psychoeval.errors import DataError
 from psychoeval.responses.cells import MISSING_TEXTS, as_number
-from psychoeval.responses.columns import PERSON_NAMES, Table, find, recognized
+from psychoeval.responses.columns import PERSON_NAMES, Table, check_header, find, recognized
 from psychoeval.responses.readers.log import LogBuilder, Record
 from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.shape import Shape
@@ -48,6 +48,8 @@ def read_leaderboard(source: Source, log: LogBuilder, options: ReadOptions) -> N
         If a cell of a benchmark is no number; with the line.
     """
     table = yaml_table(source) if looks_like_yaml(source.head) else open_table(source.path)
+    if not options.person_column:
+        check_header(table)
     person, numbering = _person(table, options.person_column)
     chosen = _benchmarks(table, options, {person, *numbering})
     names, *columns = table.columns([person, *chosen])

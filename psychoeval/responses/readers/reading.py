@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +29,8 @@ _TABLE_FORMATS: Final = (
 
 #: The format that does not name every item.
 _LISTS: Final = "swe-bench"
+
+_FOREIGN: Final = "Only texts are read from gzip, and only where the name ends in .gz: unpack it, or rename it."
 
 PathLike = str | os.PathLike[str]
 
@@ -92,8 +93,9 @@ def read_log(
     )  # fmt: skip
     fixed = None if format == "auto" else format_named(format)
     log = LogBuilder()
-    passed: list[str] = []
-    companions: Counter[str] = Counter()
+    passed: list[Path] = []
+    companions: dict[Format, Path] = {}
+    empty: list[NoSamplesError] = []
     with ReadingLine(files, progress) as line:
         for path in files:
             line.file(path)
@@ -102,9 +104,9 @@ def read_log(
             if found is None:
                 if path in named:
                     raise _unknown(source)
-                passed.append(str(path))
+                passed.append(path)
             elif found.read is None:
-                companions[found.name] += 1
+                companions.setdefault(found, path)
             else:
                 log.formats[str(path)] = found.name
                 try:
@@ -112,9 +114,12 @@ def read_log(
                 except NoSamplesError as error:
                     if path in named:
                         raise
+                    empty.append(error)
                     log.notes.append(f"Passed over: {error.problem}")
                 except RecursionError:  # what could just be read cannot always be written, or shown in a message
                     raise DataError(f"{source.place} holds a value nested too deeply.", "Is it a log?") from None
+    if empty and not len(log):
+        raise empty[0]
     _check_read(log, files, companions, passed)
     if options.items and _LISTS not in log.formats.values():
         raise SettingsError("items= was given, and no list of results is among the files.", "Leave it out.")
@@ -198,6 +203,8 @@ def _is_table(path: Path) -> bool:
 def _unknown(source: Source) -> DataError:
     if not source.head:
         return DataError(f"{source.place} is empty.", "Was the run finished?")
+    if source.foreign:
+        return DataError(f"{source.place} holds {source.foreign}.", _FOREIGN)
     if source.path.name.lower().endswith(_TABLES):
         return DataError(f"{source.place} is a table, and of no log format.", _TABLE_FORMATS)
     return DataError(
@@ -206,19 +213,36 @@ def _unknown(source: Source) -> DataError:
     )
 
 
-def _check_read(log: LogBuilder, files: Sequence[Path], companions: Counter[str], passed: Sequence[str]) -> None:
+def _check_read(
+    log: LogBuilder, files: Sequence[Path], companions: Mapping[Format, Path], passed: Sequence[Path]
+) -> None:
     """Refuse to return nothing, and note what was passed over."""
-    if not log.formats:
-        if companions:
-            means = " and ".join(companions)
-            unknown = f"; {some(passed, 3)} are of no known format" if passed else ""
-            raise DataError(
-                f"There are only {means} among {len(files)} files: they hold no responses to items{unknown}.",
-                "Give the files with the samples too.",
-            )
-        raise DataError(f"None of {len(files)} files is of a known log format: {some(passed, 3)}.", "Check the path.")
-    if passed:
-        log.notes.append(f"{len(passed)} files of no known format were passed over: {some(passed, 3)}.")
+    unknown = some(_below(passed), 3)
+    if log.formats:
+        if passed:
+            log.notes.append(f"{len(passed)} files of no known format were passed over: {unknown}.")
+    elif companions:
+        names = " and ".join(f.name for f in companions)
+        such = some(_below(list(companions.values())), 3)
+        only = f"There are only {names} ({such}) among {len(files)} files: they hold"
+        one = f"{files[0]} is of {names}: it holds" if len(files) == 1 else ""
+        also = f"; {unknown} are of no known format" if passed else ""
+        raise DataError(
+            f"{one or only} no responses to items{also}.",
+            f"Give {' and '.join(dict.fromkeys(f.needs for f in companions))} too.",
+        )
+    else:
+        tables = any(path.name.lower().endswith(_TABLES) for path in passed)
+        raise DataError(
+            f"None of {len(files)} files is of a known log format: {unknown}.",
+            f"Give each table by itself: {_TABLE_FORMATS}" if tables else "Check the path.",
+        )
+
+
+def _below(paths: Sequence[Path]) -> list[str]:
+    """Return paths from the folder that holds them all: the end of a path is what tells it from others."""
+    top = os.path.commonpath([path.absolute().parent for path in paths]) if paths else ""
+    return [os.path.relpath(path, top) for path in paths]
 
 
 def readable_formats() -> tuple[Format, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -16,6 +15,7 @@ from psychoeval.responses.matrix import Responses
 from psychoeval.responses.readers.joining import Items, by_appearance, combined, join_items
 from psychoeval.responses.readers.log import ANY_METRIC, OUTCOMES, Dropped, EvaluationLog, Scale
 from psychoeval.responses.readers.log_covariates import item_table, person_table
+from psychoeval.responses.readers.name_spellings import spelled_alike
 from psychoeval.responses.readers.scores import Cells, Threshold, check_scores, counts, means
 from psychoeval.wording import some, some_of
 
@@ -133,7 +133,8 @@ def select(
     if duplicates not in ("error", "trials", "first", "last"):
         raise SettingsError(f"duplicates={duplicates!r} is unknown.", "Give error, trials, first or last.")
     if not len(log):
-        raise DataError("The logs hold no response.", "Check the paths.")
+        left_out = "; ".join(f"{d.n} rows left out: {d.reason}" for d in log.dropped)
+        raise DataError(f"The logs hold no response{': ' if left_out else ''}{left_out}.", "Check the paths.")
     rows = np.ones(len(log), np.bool_)
     other: dict[str, int] = {}
     for column, wanted in (("metric", metric), ("filter", filter)):
@@ -282,7 +283,6 @@ def _outcomes(log: EvaluationLog, rows: NDArray[np.bool_], values: NDArray[np.fl
 
 def _suspicions(log: EvaluationLog, rows: NDArray[np.bool_]) -> list[str]:
     """Return a note where systems have names that differ by spelling alone."""
-    alike: dict[str, list[str]] = {}
-    for name in log.levels("person", rows):
-        alike.setdefault(re.sub(r"[\s_.\-]+", "", name.rsplit("/", 1)[-1]).casefold(), []).append(name)
-    return [f"Perhaps one system under several names: {some(names)}." for names in alike.values() if len(names) > 1]
+    return [
+        f"Perhaps one system under several names: {some(names)}." for names in spelled_alike(log.levels("person", rows))
+    ]
