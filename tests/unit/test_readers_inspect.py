@@ -175,6 +175,19 @@ def test_samples_that_are_not_there_are_told(tmp_path: Path) -> None:
     assert any("1 rows left out: members of Inspect's samples" in n for n in counts(odd).notes)
 
 
+def test_members_of_other_names_are_told(tmp_path: Path) -> None:
+    """A sample whose name was damaged is one sample less, also where no header says how many there were."""
+    path = archive(tmp_path / "log.eval", [sample(1, "C"), sample(2, "C")])
+    with zipfile.ZipFile(path, "a") as out:
+        for known in ("_journal/summaries/1.json", "reductions.json", "extra/"):
+            out.writestr(known, "[]")
+    assert not any("not known" in note for note in read_log(path).notes)
+    path.write_bytes(path.read_bytes().replace(b"samples/2_epoch_1.json", b"tamples/2_epoch_1.json"))
+    log = read_log(path)
+    assert len(log) == 1
+    assert any("log.eval: members that are not known" in n and "'tamples/2_epoch_1.json'" in n for n in log.notes)
+
+
 def test_the_option_person_renames_no_system(tmp_path: Path) -> None:
     write(tmp_path / "a.json", [sample(1, "C")], model="a")
     write(tmp_path / "b.json", [sample(1, "I")], model="b")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from psychoeval.cli.commands import app
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.responses.continuous import ContinuousResponses
 from psychoeval.responses.matrix import Responses
+from psychoeval.responses.readers import yaml_table
+from psychoeval.responses.readers.log import records
 from psychoeval.responses.readers.reading import read, read_log
 from psychoeval.responses.writing import write_table
 
@@ -146,12 +149,45 @@ def test_other_yaml_in_a_folder_is_passed_over(tmp_path: Path) -> None:
      ("- model: &a A\n  x: 1\n- *a\n", "line 3 refers to an anchor"),
      ("- model: A\n  x: [1\n", "line 3 is no YAML"),
      ("- model: A\n- B\n", "line 2 is no object"),
-     ("- model: A\n  x: 1\n---\n- model: B\n", "is no YAML"),
-     ("- model: A\n  x: " + "[" * 5000, "nested too deeply")],
+     ("- model: A\n  x: 1\n---\n- model: B\n", "line 3 begins another document"),
+     ("- model: A\n  x: 1\n  <<: {y: 2}\n", "line 3 merges another object"),
+     ("- model: A\n  ~: 1\n", "line 2: a key is no text"),
+     ("- model: A\n  [x]: 1\n", "line 2: a key is no text"),
+     ("- model: A\n  x: " + "[" * 5000, "nested too deeply|exceeded maximum nesting depth"),
+     ("- model: A\n- " + "- " * 101 + "1", "line 2 is no object"),
+     ("- model: A\n  x:\n  - " + "- " * 101 + "1", "line 3 is nested too deeply")],
 )  # fmt: skip
-def test_yaml_that_is_no_table_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+def test_yaml_that_is_no_table_is_refused(tmp_path: Path, text: str, problem: str, libyaml: bool) -> None:
     with pytest.raises(DataError, match=problem):
         read_log(put(tmp_path, "board.yml", text), columns=["x"])
+
+
+@pytest.fixture(params=["libyaml", "without"])
+def libyaml(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """PyYAML has libyaml's parser, and one of its own that is twenty times slower."""
+    yaml = importlib.import_module("yaml")
+    with_it = bool(request.param == "libyaml" and yaml.__with_libyaml__)
+    monkeypatch.setattr(yaml, "__with_libyaml__", with_it)
+    return with_it
+
+
+def test_yaml_says_the_same_to_both_parsers(tmp_path: Path, libyaml: bool) -> None:
+    text = "# boards\n---\n- model: A\n  x: 1\n  y: ~\n  z: {a: [1, 2], b: 3}\n- {model: 'B', x: !!str 2, y: \"3\"}\n"
+    log = read_log(put(tmp_path, "board.yml", text), columns=["x", "y"])
+    assert [(r.person, r.item, r.line) for r in records(log)] == [
+        ("A", "x", 3),
+        ("A", "y", 3),
+        ("B", "x", 7),
+        ("B", "y", 7),
+    ]
+    assert log.numbers["score"].tolist() == pytest.approx([1, np.nan, 2, 3], nan_ok=True)
+
+
+def test_yaml_has_a_largest_size(tmp_path: Path, libyaml: bool) -> None:
+    limit = yaml_table._MAX_BYTES if libyaml else yaml_table._MAX_BYTES_SLOW
+    row = "- model: A\n  x: 1\n"
+    with pytest.raises(DataError, match="is larger than"):
+        read_log(put(tmp_path, "board.yml", row * (limit // len(row) + 1)), columns=["x"])
 
 
 def test_yaml_runs_nothing(tmp_path: Path) -> None:

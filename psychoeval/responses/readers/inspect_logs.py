@@ -17,10 +17,13 @@ from psychoeval.responses.readers.log import ANY_METRIC, LogBuilder, Outcome, Re
 from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.shape import Shape
 from psychoeval.responses.readers.sources import Archive, NoSamplesError, Source, need, read_json
+from psychoeval.wording import some
 
 _LETTERS: Final = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _WORDS: Final = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "correct": 1.0, "incorrect": 0.0}
 _SAMPLE: Final = re.compile(r"samples/.*_epoch_\d+\.json$", re.DOTALL)
+#: Members that repeat samples, or say what the run was to be; folders.
+_OTHER: Final = re.compile(r"(?:header|summaries|reductions)\.json$|_journal/|samples/|.*/$", re.DOTALL)
 
 
 def is_json(source: Source, shape: Shape) -> bool:
@@ -60,6 +63,9 @@ def read_archive(source: Source, log: LogBuilder, options: ReadOptions) -> None:
                 log.drop(
                     "members of Inspect's samples that are not called <id>_epoch_<n>.json", f"{source.place}, {other}"
                 )
+        unknown = [n for n in archive.names if not _OTHER.match(n)]
+        if unknown:
+            log.notes.append(f"{source.place}: members that are not known of Inspect were not read: {some(unknown)}.")
         head = next((n for n in ("header.json", "_journal/start.json") if n in archive.names), None)
         if head is None:
             raise DataError(f"{source.place} has neither header.json nor _journal/start.json.", "Is it an Inspect log?")
