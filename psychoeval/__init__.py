@@ -13,6 +13,7 @@ from psychoeval._version import __version__
 if TYPE_CHECKING:
     from psychoeval.agreement.comparison import Comparison, compare
     from psychoeval.agreement.external import import_fit
+    from psychoeval.agreement.linking import link
     from psychoeval.errors import PsychoevalError
     from psychoeval.estimators.brms.estimator import Brms
     from psychoeval.estimators.mirt.estimator import MirtEM, MirtMHRM
@@ -93,6 +94,7 @@ _PUBLIC = {
     "fit_many": "psychoeval.fitting",
     "import_fit": "psychoeval.agreement.external",
     "item_model": "psychoeval.fitting",
+    "link": "psychoeval.agreement.linking",
     "load_dataset": "psychoeval.responses.datasets",
     "loo": "psychoeval.results.loo",
     "loo_difference": "psychoeval.results.loo",
@@ -148,6 +150,7 @@ __all__ = [
     "fit_many",
     "import_fit",
     "item_model",
+    "link",
     "load_dataset",
     "loo",
     "loo_difference",

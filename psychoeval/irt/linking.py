@@ -48,14 +48,26 @@ class Constants:
 
         Parameters
         ----------
-        first, second : (3 M, 3 M) arrays
-            Covariance of (a, d, c) of the anchors, item after item; the calibrations are independent of each other.
+        first, second : (M, 3, 3) or (3 M, 3 M) arrays
+            Covariance of (a, d, c) of the anchors: of each, or of all, item after item. The calibrations are
+            independent of each other.
         """
-        out = np.zeros((2, 2))
-        for k, covariance in enumerate((first, second)):
-            j = self.jacobian[:, k].reshape(2, -1)
-            out += j @ covariance @ j.T
-        return out
+        pairs = zip((first, second), self.jacobian.transpose(1, 0, 2, 3), strict=True)
+        return np.asarray(sum(np.einsum("vmp,mpu->vu", j, times(covariance, j)) for covariance, j in pairs))
+
+
+def times(covariance: FloatArray, jacobian: FloatArray) -> FloatArray:
+    """Return the covariance of M anchors' (a, d, c) with (A, B), (M, 3, 2).
+
+    Parameters
+    ----------
+    covariance : (M, 3, 3) or (3 M, 3 M) array
+    jacobian : (2, M, 3) array
+        Derivatives of (A, B).
+    """
+    if covariance.ndim == 3:
+        return np.asarray(np.einsum("mpq,umq->mpu", covariance, jacobian))
+    return np.asarray((covariance @ jacobian.reshape(2, -1).T).reshape(-1, 3, 2))
 
 
 def linking_constants(
@@ -70,8 +82,8 @@ def linking_constants(
     """Return A and B from M anchors, and their derivatives by the items' parameters.
 
     mean-mean: A = mean a1 / mean a2, B = mean b2 - A mean b1 (Loyd and Hoover 1980). mean-sigma: A = SD b2 / SD b1,
-    and the same B (Marco 1977). Haebara (1980), Stocking and Lord (1983): see `psychoeval.irt.linking_curves`. An anchor
-    with negative slopes counts turned round in mean a, so that it is no reason for a small mean.
+    and the same B (Marco 1977). Haebara (1980), Stocking and Lord (1983): see `psychoeval.irt.linking_curves`. In
+    mean a an anchor with negative slopes counts turned round, so that it does not pull the mean to 0.
 
     Parameters
     ----------
