@@ -219,8 +219,9 @@ class MML:
         return (
             f"mml: marginal maximum likelihood of {what}, {self.latent} latent distribution; EM with parameter "
             f"expansion and Anderson acceleration to steps <= {self.tolerance:g}, at most {self.max_iterations} "
-            f"iterations; trapezoid rule no coarser than the smallest posterior SD; standard errors {self.standard_errors} from "
-            f"the observed information; abilities {self.ability_method}, {self._errors_of_abilities(responses, model)}"
+            "iterations; trapezoid rule no coarser than the smallest posterior SD; standard errors "
+            f"{self.standard_errors} from the observed information; abilities {self.ability_method}, "
+            f"{self._errors_of_abilities(responses, model)}"
         )
 
     def _errors_of_abilities(self, responses: Responses | None, model: ItemModel | None) -> str:
