@@ -204,7 +204,8 @@ class Abilities:
         How they were scored.
     scale : {"logit", "proportion"}
     uncertainty : {"items fixed", "items sampled"}
-        Whether the standard error is about these items or about items like these.
+        ``"items sampled"``: the standard error also holds what is not known of the items, be it the errors of their
+        estimates or which items were drawn. Errors of different kinds are not set side by side.
     status : tuple of str, length N
     covariance : (N, N) array, optional
         Where known; needed for the error of a difference when estimates share something.

@@ -209,6 +209,18 @@ def test_the_maximum_is_that_of_a_general_optimizer(missing, trials):
     assert found.log_likelihood >= -best.fun - 1e-9
 
 
+def test_exchanging_success_and_failure_turns_the_scale():
+    rng = np.random.default_rng(6)
+    n = rng.integers(0, 3, (60, 8))
+    x = rng.binomial(n, 0.5 + 0.3 * np.sin(np.arange(8)))
+    one, two = (fit(Responses.from_array(kind, n), "cml", model=RASCH) for kind in (x, n - x))
+    np.testing.assert_allclose(two.item_parameters.intercept, -one.item_parameters.intercept, atol=1e-9)
+    errors = [found.item_parameters.standard_errors["intercept"] for found in (one, two)]
+    np.testing.assert_allclose(*errors, rtol=1e-9)
+    np.testing.assert_allclose(two.abilities.estimate, -one.abilities.estimate, atol=1e-9)
+    assert two.log_likelihood == pytest.approx(one.log_likelihood, rel=1e-12)
+
+
 def test_standard_errors_are_those_of_contrasts_with_an_item_held_fixed():
     responses = simulated(150, np.linspace(-1, 1, 5), 9, missing=0.2)
     found = quiet(responses).item_parameters

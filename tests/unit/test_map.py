@@ -76,6 +76,16 @@ def test_prior_of_a_itself_has_its_jacobian() -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
+def test_exchanging_success_and_failure_turns_the_scale(model) -> None:
+    x, n = simulated(40, 12, trials=2, missing=0.2)
+    one, two = (fit(Responses.from_array(kind, n), model, tolerance=1e-9) for kind in (x, n - x))
+    np.testing.assert_allclose(two.item_parameters.discrimination, one.item_parameters.discrimination, atol=1e-6)
+    np.testing.assert_allclose(two.item_parameters.intercept, -one.item_parameters.intercept, atol=1e-6)
+    np.testing.assert_allclose(two.abilities.estimate, -one.abilities.estimate, atol=1e-6)
+    np.testing.assert_allclose(two.abilities.standard_error, one.abilities.standard_error, atol=1e-6)
+
+
+@pytest.mark.parametrize("model", MODELS)
 def test_permuting_persons_and_items_permutes_the_answer(model) -> None:
     data = responses(30, 12, trials=2, missing=0.2)
     rng = np.random.default_rng(0)

@@ -116,7 +116,7 @@ def conditional(units: Units, intercept: FloatArray, *, information: bool = Fals
         weight = circles.weight * counts[circles.unit]
         expected += (weight @ under).real
         if covariance is not None:
-            covariance += circles.covariance(under, weight, counts)
+            covariance += circles.covariance(under, weight)
     value = float(units.sums @ intercept) - log_gamma
     return Conditional(value, units.sums - expected, covariance)
 
@@ -224,8 +224,8 @@ class _Circles:
         square = self.weight[:, None] * (under * (1 + under - self._one()))
         return mean, np.maximum(np.add.reduceat(square.real, self.start) - mean**2, 0.0)
 
-    def covariance(self, under: ComplexArray, weight: ComplexArray, counts: FloatArray) -> FloatArray:
-        """Return the covariance of the scores, summed over the units' `counts` persons, (J, J)."""
+    def covariance(self, under: ComplexArray, weight: ComplexArray) -> FloatArray:
+        """Return the covariance of the scores, (J, J), summed over the persons that `weight` counts."""
         mean = np.add.reduceat((self.weight[:, None] * under).real, self.start)
         away = (under - mean[self.unit]) * np.sqrt(weight)[:, None]
         out = np.asarray(away.real.T @ away.real - away.imag.T @ away.imag)
