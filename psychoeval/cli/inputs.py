@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -165,13 +166,14 @@ def parse_coding(text: str) -> dict[Any, int | None]:
 
 def on_command_line(remedy: str, command: str) -> str:
     """Return how the options that a remedy names as in Python are given to a command; "" if it names none."""
-    named = dict.fromkeys(re.findall(r"(?<![\w-])(\w+)=", remedy))
+    named = dict.fromkeys(re.findall(r'(?<![\w-])(\w+)=(?:"([^"]+)")?', remedy))
     if command == "openeval":
-        given = [f"--{name}" for name in named if name in ("benchmark", "person", "format")]
+        given = [f"--{name}" for name, _ in named if name in ("benchmark", "person", "format")]
     else:
         known = {*READ_LOG} if command == "import" else {*_READ, *READ_LOG}
-        given = [f"--read {name}={_SPELLED.get(name, '...')}" for name in named if name in known]
-        given += ["--missing"] if "missing" in named and command != "import" else []
+        pairs = [f"{name}={value or _SPELLED.get(name, '...')}" for name, value in named if name in known]
+        given = [f"--read {shlex.quote(pair) if ' ' in pair else pair}" for pair in pairs]
+        given += ["--missing wrong"] if command != "import" and "missing" in {name for name, _ in named} else []
     return f"On the command line: {', '.join(given)}" if given and "--" not in remedy else ""
 
 

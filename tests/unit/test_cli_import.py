@@ -96,7 +96,16 @@ def test_texts_stand_for_results(tmp_path: Path) -> None:
     [
         ('Say which: coding={"C": 1}.', "fit", "On the command line: --read coding=C:1,I:0,error:"),
         ("Choose one: metric=.", "import", "On the command line: --read metric=..."),
-        ('Give layout="long", or missing="wrong".', "screen", "On the command line: --read layout=..., --missing"),
+        (
+            'Give layout="long", or missing="wrong".',
+            "screen",
+            "On the command line: --read layout=long, --missing wrong",
+        ),
+        (
+            'Name it: format="leaderboard" or format="long scores".',
+            "import",
+            "On the command line: --read format=leaderboard, --read 'format=long scores'",
+        ),
         ("Name it: benchmark=, or the system: person=.", "openeval", "On the command line: --benchmark, --person"),
         ('coding={"C": 1}', "import", ""),  # import takes no tables
         ("For logs say --read errors=wrong.", "fit", ""),
