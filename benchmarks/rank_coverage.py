@@ -7,8 +7,8 @@ Truth: theta ~ N(0, 1), or skewed (skewness -1.41); b ~ N(0, 1.5), a ~ LN(0, .3)
 - coverage of the 95 % intervals of ranks (discrete, so at least .93 is asked), and their mean width in ranks;
 - P(A > B) of all pairs: the slope of a logistic regression of the truth on logit P (1: calibrated; below: too sure),
   and its Brier score beside the one that P itself expects;
-- wrong orders among the pairs told apart: share of pairs (pairwise), of worlds with any (family-wise), of those told
-  apart (false discovery), and the power: share of all pairs told apart.
+- wrong orders among the pairs told apart: share of pairs (no correction), of worlds with any (Holm), of those told
+  apart (Benjamini-Hochberg), and the power: share of all pairs told apart.
 
 Means over seeds -+ t SE, the seed as the unit.
 """
@@ -31,8 +31,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import psychoeval as pe
 from benchmarks._interval_worlds import FloatArray, simulate
 from benchmarks.native.metrics import clustered
+from psychoeval.audit.paired import Correction
 from psychoeval.irt.classical import BoolArray
-from psychoeval.trust.ranking import Control, adjusted, rank
+from psychoeval.trust.ranking import adjusted, rank
 
 FITS: dict[str, dict[str, Any]] = {
     "mml-Rasch": {"estimator": "mml", "model": "Rasch"},
@@ -43,14 +44,14 @@ FITS: dict[str, dict[str, Any]] = {
     "ctt": {"estimator": "ctt"},
     "simple-average": {"estimator": "simple-average"},
 }
-CONTROLS: tuple[Control, ...] = ("pairwise", "family-wise", "false discovery")
+CORRECTIONS: tuple[Correction, ...] = ("none", "holm", "benjamini-hochberg")
 
 
 def judge(theta: FloatArray, name: str, responses: pe.Responses, seed: int) -> dict[str, float]:
     """Return the figures of one fit of one world."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ranking = rank(pe.fit(responses, **FITS[name]), seed=seed)
+        ranking = rank(pe.fit(responses, **FITS[name]), correction="none", seed=seed)
     true_rank = np.argsort(np.argsort(-theta)) + 1
     out = {
         "coverage": float(np.mean((ranking.low <= true_rank) & (true_rank <= ranking.high))),
@@ -61,12 +62,12 @@ def judge(theta: FloatArray, name: str, responses: pe.Responses, seed: int) -> d
     out |= {"slope": calibration_slope(p, y), "Brier": float(np.mean((p - y) ** 2)), "own": float(np.mean(p * (1 - p)))}
     raw = ranking.p_adjusted  # pairwise: without a correction
     wrong = (ranking.estimate[i] > ranking.estimate[j]) != y
-    for control in CONTROLS:
-        apart = adjusted(raw, control)[i, j] < 0.05
+    for correction in CORRECTIONS:
+        apart = adjusted(raw, correction)[i, j] < 0.05
         errors = np.count_nonzero(apart & wrong)
-        of = {"pairwise": y.size, "family-wise": max(errors, 1), "false discovery": max(int(apart.sum()), 1)}
-        out[f"wrong, {control}"] = errors / of[control]
-        out[f"power, {control}"] = float(apart.mean())
+        of = {"none": y.size, "holm": max(errors, 1), "benjamini-hochberg": max(int(apart.sum()), 1)}
+        out[f"wrong, {correction}"] = errors / of[correction]
+        out[f"power, {correction}"] = float(apart.mean())
     return out
 
 

@@ -145,7 +145,7 @@ def compare_pairs(
     rows = _rows(responses, pairs, reference)
     codes = group_codes(responses, cluster, "items")[0] if cluster else np.arange(responses.n_items)
     groups = Grouping(codes)
-    counts = _bootstrap_counts(groups.starts.size, replications, seed)
+    counts = bootstrap_counts(groups.starts.size, replications, seed)
     parts = [compare_differences(d, both, groups, counts, level) for d, both in _differences(responses, rows)]
     f = PairFigures(*(np.concatenate(values) for values in zip(*parts, strict=True)))
     single = _single_trials(responses, rows)
@@ -228,7 +228,7 @@ def _rows(
     return first, second
 
 
-def _bootstrap_counts(n_clusters: int, replications: int, seed: int | np.random.Generator) -> FloatArray:
+def bootstrap_counts(n_clusters: int, replications: int, seed: int | np.random.Generator) -> FloatArray:
     """Return how often each cluster is drawn, (R, G)."""
     rng = generator(seed)
     return rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=replications).astype(float)

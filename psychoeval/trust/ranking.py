@@ -5,29 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
-from scipy.stats import false_discovery_control
 
 from psychoeval.agreement.ranks import ranks
+from psychoeval.audit.paired import Correction, adjust
 from psychoeval.audit.settings import check_level, check_whole, generator
 from psychoeval.errors import NotComparableError, SettingsError
 from psychoeval.irt import ranking as rank_math
 from psychoeval.irt.classical import BoolArray, FloatArray
 from psychoeval.irt.intervals import wilson_interval
-from psychoeval.irt.paired import holm
 from psychoeval.irt.parameters import Abilities, Uncertainty
 from psychoeval.results.fit_result import FitResult
 from psychoeval.wording import some
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Control = Literal["pairwise", "family-wise", "false discovery"]
-CONTROLS: Final[tuple[Control, ...]] = ("pairwise", "family-wise", "false discovery")
 
 #: Above so many persons no N x N tables are made.
 MOST_PERSONS: Final = 2000
@@ -49,17 +45,17 @@ class Ranking:
     low, high : (N,) int arrays
         Interval of each person's rank in the draws, of at least `level`: each one on its own.
     tested_low, tested_high : (N,) int arrays
-        1 + persons told apart from above, N - persons told apart from below. Under family-wise control all N intervals
-        hold together with confidence `level` (Klein, Wright & Wieczorek 2020, doi 10.1111/rssa.12553).
+        1 + persons told apart from above, N - persons told apart from below. Under Holm's correction all N intervals
+        hold together with confidence `level` (as in Klein, Wright & Wieczorek 2020, doi 10.1111/rssa.12553).
     above : (N, N) float32 array
         P(row is above column); one half on the diagonal.
     p_adjusted : (N, N) array
-        Two-sided p of each difference, adjusted under `control`; 1 on the diagonal.
+        Two-sided p of each difference, corrected for the number of pairs; 1 on the diagonal.
     counts : (N, N) int array
         How often person i has rank r + 1 in the draws.
     letters : tuple of str, length N
         Persons that share a letter are not told apart; empty above 200 persons.
-    level, control : float, str
+    level, correction : float, str
     uncertainty : {"items fixed", "items sampled"}
         Whether "A above B" is about these items or about items like these.
     source : str
@@ -80,14 +76,14 @@ class Ranking:
     counts: NDArray[np.int64]
     letters: tuple[str, ...]
     level: float
-    control: Control
+    correction: Correction
     uncertainty: Uncertainty
     source: str
     notes: tuple[str, ...]
 
     @cached_property
     def told_apart(self) -> BoolArray:
-        """Pairs whose order is known at this level and control, (N, N)."""
+        """Pairs whose order is known at this level, (N, N)."""
         return np.asarray(self.p_adjusted < 1 - self.level)
 
     def top(self, k: int) -> FloatArray:
@@ -138,7 +134,7 @@ def rank(
     fit: FitResult,
     *,
     level: float = 0.95,
-    control: Control = "pairwise",
+    correction: Correction = "holm",
     draws: int = 4000,
     seed: int | np.random.Generator = 0,
 ) -> Ranking:
@@ -154,10 +150,10 @@ def rank(
     fit : FitResult
         With abilities and their standard errors, or draws.
     level : float
-    control : {"pairwise", "family-wise", "false discovery"}
-        Of the errors of declaring a difference: each pair on its own; Holm (1979) over all pairs; Benjamini & Hochberg
-        (1995) over all pairs, as Williams, Jones & Tukey (1999), doi 10.3102/10769986024001042, use it for comparisons
-        of many groups.
+    correction : {"holm", "benjamini-hochberg", "none"}
+        For the number of pairs. Holm: the chance of any false difference; Benjamini-Hochberg: the share of false ones
+        among those declared, as Williams, Jones & Tukey (1999), doi 10.3102/10769986024001042, use it for comparisons
+        of many groups; none: each pair on its own.
     draws : int
         To take where the fit has none.
     seed : int or numpy.random.Generator
@@ -169,7 +165,7 @@ def rank(
     SettingsError
         For a setting out of range.
     """
-    _check(level, control, draws)
+    check_ranking(level, correction, draws)
     abilities = _of(fit)
     random = generator(seed)
     if fit.draws is not None and "ability" in fit.draws.values:
@@ -189,8 +185,8 @@ def rank(
         sample = rank_math.normal_draws(*posterior, draws, random)
         source = f"{draws:,} draws; {source}"
     notes = _notes(fit, abilities, ids)
-    return ranking_of(ids, mean, covariance, sample, level=level, control=control, uncertainty=abilities.uncertainty,
-                      source=source, notes=notes, random=random)  # fmt: skip
+    return ranking_of(ids, mean, covariance, sample, level=level, correction=correction, source=source, notes=notes,
+                      uncertainty=abilities.uncertainty, random=random)  # fmt: skip
 
 
 def ranking_of(
@@ -200,7 +196,7 @@ def ranking_of(
     sample: FloatArray,
     *,
     level: float,
-    control: Control,
+    correction: Correction,
     uncertainty: Uncertainty,
     source: str,
     notes: tuple[str, ...],
@@ -211,7 +207,7 @@ def ranking_of(
     counts = rank_math.rank_counts(sample, random)
     low, high = rank_math.rank_limits(counts, level)
     z = rank_math.difference_z(estimate, covariance)
-    p = adjusted(rank_math.two_sided(z), control)
+    p = adjusted(rank_math.two_sided(z), correction)
     apart = p < 1 - level
     order = np.argsort(-estimate, kind="stable")
     letters = rank_math.display_letters(apart, order) if n <= MOST_LETTERS else ()
@@ -229,31 +225,29 @@ def ranking_of(
         counts,
         tuple(" ".join(_letter(k) for k in groups) for groups in letters),
         level,
-        control,
+        correction,
         uncertainty,
         source,
         notes,
     )
 
 
-def adjusted(p: FloatArray, control: Control) -> FloatArray:
+def adjusted(p: FloatArray, correction: Correction) -> FloatArray:
     """Return (N, N) symmetric p values adjusted over the N (N - 1) / 2 pairs; 1 on the diagonal."""
     out = np.ones(p.shape)
     rows, columns = np.triu_indices(len(p), 1)
-    pairs = p[rows, columns]
-    if control == "family-wise":
-        pairs = holm(pairs)
-    elif control == "false discovery":
-        pairs = false_discovery_control(pairs)
-    out[rows, columns] = out[columns, rows] = pairs
+    out[rows, columns] = out[columns, rows] = adjust(p[rows, columns], correction)
     return out
 
 
-def _check(level: float, control: Control, draws: int) -> None:
+def check_ranking(level: float, correction: Correction, draws: int, n: int = 2) -> None:
+    """Refuse settings out of range, and a number of persons that cannot be ranked."""
     check_level(level)
+    _check_size(n)
     check_whole("draws", draws, 100)
-    if control not in CONTROLS:
-        raise SettingsError(f"control is {control!r}.", f"Give one of {', '.join(map(repr, CONTROLS))}.")
+    if correction not in get_args(Correction):
+        known = ", ".join(map(repr, get_args(Correction)))
+        raise SettingsError(f"correction is {correction!r}.", f"Give one of {known}.")
 
 
 def _check_size(n: int) -> None:

@@ -27,7 +27,7 @@ from psychoeval.irt.ranking import (
 )
 from psychoeval.results.draws import Draws
 from psychoeval.results.fit_result import FitResult
-from psychoeval.trust.ranking import CONTROLS, adjusted, rank, ranking_of
+from psychoeval.trust.ranking import adjusted, rank, ranking_of
 
 
 def fitted(**changes: object) -> FitResult:
@@ -86,7 +86,7 @@ def test_share_above_counts_ties_by_half() -> None:
 
 
 def test_probability_above_is_that_of_the_normal_difference() -> None:
-    ranking = rank(fitted(), draws=40_000)
+    ranking = rank(fitted(), draws=40_000, correction="none")
     z = (1.0 - 0.5) / np.sqrt(0.3**2 + 0.5**2)
     assert ranking.probability_above("a", "c") == pytest.approx(ndtr(z), abs=4 * 0.5 / 200)
     assert ranking.p_adjusted[0, 2] == pytest.approx(2 * ndtr(-z))
@@ -160,15 +160,15 @@ def test_adjustment_is_over_pairs() -> None:
     p = np.ones((3, 3))
     for (i, j), value in {(0, 1): 0.01, (0, 2): 0.02, (1, 2): 0.9}.items():
         p[i, j] = p[j, i] = value
-    assert adjusted(p, "pairwise") == pytest.approx(p)
-    family = adjusted(p, "family-wise")
+    assert adjusted(p, "none") == pytest.approx(p)
+    family = adjusted(p, "holm")
     assert [family[0, 1], family[2, 0], family[1, 2]] == pytest.approx([0.03, 0.04, 0.9])
-    discovery = adjusted(p, "false discovery")
+    discovery = adjusted(p, "benjamini-hochberg")
     assert [discovery[0, 1], discovery[0, 2], discovery[2, 1]] == pytest.approx([0.03, 0.03, 0.9])
 
 
 def test_tested_limits_count_those_told_apart() -> None:
-    ranking = rank(fitted(estimate=np.array([3.0, 0.0, 2.6]), standard_error=np.full(3, 0.3)), control="family-wise")
+    ranking = rank(fitted(estimate=np.array([3.0, 0.0, 2.6]), standard_error=np.full(3, 0.3)), correction="holm")
     assert (ranking.tested_low.tolist(), ranking.tested_high.tolist()) == ([1, 3, 1], [2, 3, 2])
     assert ranking.letters == ("a", "b", "a")
     table = ranking.to_frame()
@@ -213,7 +213,7 @@ def test_what_cannot_be_ranked_is_refused_by_name(changes: dict[str, object], wo
         rank(fitted(**changes))
 
 
-@pytest.mark.parametrize("settings", [{"level": 1.0}, {"control": "none"}, {"draws": 10}, {"seed": -1}])
+@pytest.mark.parametrize("settings", [{"level": 1.0}, {"correction": "bonferroni"}, {"draws": 10}, {"seed": -1}])
 def test_settings_out_of_range_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
         rank(fitted(), **settings)  # type: ignore[arg-type]
@@ -235,7 +235,7 @@ def test_intervals_of_ranks_cover_and_probabilities_are_calibrated(skewed: bool)
         error = ranking.standard_error / 2
         sure = ranking_of(ranking.person_ids, ranking.estimate, np.diag(error**2),
                           normal_draws(ranking.estimate, np.diag(error**2), 4000, np.random.default_rng(seed)),
-                          level=0.95, control="pairwise", uncertainty="items fixed", source="", notes=(),
+                          level=0.95, correction="none", uncertainty="items fixed", source="", notes=(),
                           random=np.random.default_rng(seed))  # fmt: skip
         place = np.argsort(np.argsort(-world.theta)) + 1
         for found, into in ((ranking, covered), (sure, too_narrow)):
@@ -249,9 +249,12 @@ def test_intervals_of_ranks_cover_and_probabilities_are_calibrated(skewed: bool)
     assert 0.8 < calibration_slope(np.concatenate(p).astype(float), np.concatenate(truth)) < 1.6
 
 
-def test_every_control_is_accepted() -> None:
-    powers = [rank(fitted(standard_error=np.full(3, 0.22)), control=c).told_apart.sum() for c in CONTROLS]
-    assert powers[0] >= powers[2] >= powers[1]
+def test_holm_declares_least_and_no_correction_most() -> None:
+    # z = 2.06, 1.03, 1.03 of pairs with one error: p .039, .30, .30.
+    fit = fitted(estimate=np.array([1.0, 0.0, 0.5]), standard_error=np.full(3, 0.343))
+    assert [int(rank(fit, correction=c).told_apart.sum()) for c in ("holm", "benjamini-hochberg", "none")] == [0, 0, 2]
+    fit = fitted(estimate=np.array([1.8, 0.0, 0.75]), standard_error=np.full(3, 0.343))  # p .0002, .030, .12
+    assert [int(rank(fit, correction=c).told_apart.sum()) for c in ("holm", "benjamini-hochberg", "none")] == [2, 4, 4]
 
 
 @pytest.mark.needs("report")
@@ -259,7 +262,7 @@ def test_every_control_is_accepted() -> None:
 def test_the_picture_shows_intervals_and_letters_best_first(limit: int) -> None:
     from psychoeval.plots import rank_intervals
 
-    figure = rank_intervals(rank(fitted()), noun="system", limit=limit)
+    figure = rank_intervals(rank(fitted(), correction="none"), noun="system", limit=limit)
     labels = [t.get_text() for t in figure.axes[0].get_yticklabels()]
     assert labels == ["a  a", "c  a b", "b  b"][:: 2 if limit == 2 else 1]
     assert len(figure.axes[0].collections[1].get_segments()) == len(labels)

@@ -1,0 +1,112 @@
+"""Rankings for items like these: the bootstrap over items, or over clusters of items."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, get_args
+
+import numpy as np
+
+from psychoeval.audit.paired import Correction, bootstrap_counts
+from psychoeval.audit.settings import check_whole
+from psychoeval.errors import NotComparableError, SettingsError
+from psychoeval.irt.classical import BoolArray
+from psychoeval.irt.item_weights import weighted_additive, weighted_averages
+from psychoeval.irt.ranking import normal_draws, shrink
+from psychoeval.responses.connectivity import require_connected
+from psychoeval.responses.covariates import group_codes
+from psychoeval.responses.matrix import Responses
+from psychoeval.trust.ranking import Ranking, check_ranking, ranking_of
+
+Score = Literal["additive", "simple-average"]
+#: Below this share of usable samples there is no bootstrap.
+LEAST_USABLE: Final = 0.5
+
+
+def rank_over_items(
+    responses: Responses,
+    *,
+    score: Score = "additive",
+    cluster: str | None = None,
+    replications: int = 1000,
+    level: float = 0.95,
+    correction: Correction = "holm",
+    draws: int = 4000,
+    seed: int | np.random.Generator = 0,
+) -> Ranking:
+    """Rank the systems so that "A above B" is a claim about items like these, not about these items alone.
+
+    Items (or clusters of items, whole) are drawn with replacement, with all their responses, and every system is
+    scored again. The covariance of the scores over samples holds what systems have in common, since they meet the
+    same items: differences are known better than scores are. Ranks and P(A > B) come from the posterior of normal
+    abilities given these errors, as in `rank`.
+
+    Parameters
+    ----------
+    responses : Responses
+    score : {"additive", "simple-average"}
+        Additive: system and item effects by least squares, right where systems saw different items.
+    cluster : str, optional
+        Column of `responses.items`, such as the benchmark or the passage: its items are drawn together.
+    replications : int
+        Samples of items, 100 or more.
+    level, correction, draws, seed
+        As in `rank`.
+
+    Raises
+    ------
+    DataError
+        Without the covariate, or if (additive) the cells do not connect all systems.
+    NotComparableError
+        With fewer than two systems or two clusters, or if most samples leave a system without items.
+    SettingsError
+        For a setting out of range.
+    """
+    check_ranking(level, correction, draws, responses.n_persons)
+    check_whole("replications", replications, 100)
+    if score not in get_args(Score):
+        raise SettingsError(f"score is {score!r}.", "Give 'additive' or 'simple-average'.")
+    seen = responses.trials.any(axis=0)
+    codes = group_codes(responses, cluster, "items")[0] if cluster else np.arange(responses.n_items)
+    codes = np.unique(codes[seen], return_inverse=True)[1]
+    n_clusters = int(codes.max(initial=-1)) + 1
+    if n_clusters < 2:
+        raise NotComparableError(
+            f"There are {n_clusters} {'clusters' if cluster else 'items'} with responses.", "At least two are needed."
+        )
+    if score == "additive":
+        require_connected(responses)
+    successes, trials = responses.successes[:, seen], responses.trials[:, seen]
+    random = np.random.default_rng(seed)
+    scored = weighted_additive if score == "additive" else weighted_averages
+    estimate = scored(successes, trials, np.ones((1, codes.size)))[0]
+    samples = scored(successes, trials, bootstrap_counts(n_clusters, replications, random)[:, codes])
+    usable = np.asarray(np.isfinite(samples).all(axis=1))
+    _check_usable(usable, responses)
+    covariance = np.cov(samples[usable], rowvar=False) * n_clusters / (n_clusters - 1)
+    shrunk = shrink(estimate, covariance)
+    unit = f"{n_clusters} clusters of items by {cluster!r}" if cluster else f"{n_clusters} items"
+    left_out = int((~usable).sum())
+    notes = [f"{left_out} samples of items left a {responses.person_label} without items, or apart from the others; "
+             "they are left out, which makes errors look too small."] * bool(left_out)  # fmt: skip
+    return ranking_of(
+        responses.person_ids,
+        estimate,
+        covariance,
+        normal_draws(shrunk.mean, shrunk.covariance, draws, random),
+        level=level,
+        correction=correction,
+        uncertainty="items sampled",
+        source=f"{draws:,} draws; {score} scores, errors from {replications:,} samples of {unit}, shrunk to a normal "
+        f"distribution with mean {shrunk.center:.3g} and SD {shrunk.spread:.3g}, both estimated",
+        notes=tuple(notes),
+        random=random,
+    )
+
+
+def _check_usable(usable: BoolArray, responses: Responses) -> None:
+    if usable.mean() < LEAST_USABLE:
+        raise NotComparableError(
+            f"{int((~usable).sum())} of {usable.size} samples of items leave a {responses.person_label} without "
+            "items, or apart from the others.",
+            "Leave out those that saw few items, or take items as fixed (`rank`).",
+        )
