@@ -192,3 +192,11 @@ def test_the_option_person_renames_no_system(tmp_path: Path) -> None:
     write(tmp_path / "a.json", [sample(1, "C")], model="a")
     write(tmp_path / "b.json", [sample(1, "I")], model="b")
     assert counts(tmp_path, person="mine").person_ids == ("a", "b")
+
+
+def test_a_value_that_is_a_list_holds_several_metrics(tmp_path: Path) -> None:
+    path = write(tmp_path / "log.json", [sample(1, ["C", "I"]), sample(2, ["I", "P"])])
+    with pytest.raises(DataError, match="'match/1'"):
+        read(path)
+    assert counts(path, metric="match/1").successes.tolist() == [[1, 0]]
+    assert read(path, metric="match/2").scores.tolist() == [[0, 0.5]]  # type: ignore[union-attr]

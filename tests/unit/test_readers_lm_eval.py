@@ -122,3 +122,9 @@ def test_odd_words_on_what_is_better_say_nothing(tmp_path: Path, said: Any) -> N
 def test_a_metric_that_is_no_name_is_refused_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="line 1: a metric is"):
         read(write(tmp_path, [line(0, 1, metrics=[[1]])]))
+
+
+def test_repeats_of_a_document_are_judged_together(tmp_path: Path) -> None:
+    found = read(write(tmp_path, [line(0, 1, resps=[["x", "y", "x"]]), line(1, 0, resps=[["y"], ["y"], ["x"]])]))
+    assert isinstance(found, Responses)
+    assert (found.successes.tolist(), found.trials.tolist()) == ([[1, 0]], [[1, 1]])
