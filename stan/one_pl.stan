@@ -51,8 +51,7 @@ generated quantities {
   vector[want_log_lik ? N : 0] log_lik;
   vector[want_score_rep ? N : 0] score_rep;
   if (want_log_lik) {
-    log_lik = marginal_log_likelihood(theta, successes, trials, a, d, rep_vector(0, 0), 1, scoring_steps, node,
-                                      spacing);
+    log_lik = marginal_log_likelihood(theta, successes, trials, a, d, rep_vector(0, 0), 1);
   }
   if (want_score_rep) {
     score_rep = replicated_scores_rng(theta, trials, a, d, rep_vector(0, 0));

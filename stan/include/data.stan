@@ -24,8 +24,3 @@
   // What is put out beside parameters.
   int<lower=0, upper=1> want_log_lik;
   int<lower=0, upper=1> want_score_rep;
-  // Where abilities are integrated out for log_lik: see marginal_log_likelihood.
-  int<lower=0> scoring_steps;
-  int<lower=0> n_nodes;
-  vector[n_nodes] node;
-  real<lower=0> spacing;

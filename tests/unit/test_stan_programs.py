@@ -28,6 +28,7 @@ from psychoeval.responses.matrix import Responses
 from tests.gates import needs
 from tests.parity import tolerances
 from tests.unit.stan_density import program_log_density, random_parameters
+from tests.unit.test_stan_likelihood import TOLERANCE as LIKELIHOOD_TOLERANCE
 
 pytestmark = needs("stanli")
 
@@ -122,8 +123,7 @@ def test_the_marginal_log_likelihood_is_the_integral(model: ItemModel, responses
         c = fit["c"][k] if "c" in fit.variables else 0.0
         at_nodes = node_log_likelihood(responses.successes, responses.trials, nodes * sd, a, fit["d"][k], c)
         dense = logsumexp(at_nodes + stats.norm.logpdf(nodes) + np.log(nodes[1] - nodes[0]), axis=1)
-        # Largest measured: 1.2e-5, of 150 items with guessing; without 9e-9.
-        np.testing.assert_allclose(fit["log_lik"][k], dense, rtol=0, atol=5e-5)
+        np.testing.assert_allclose(fit["log_lik"][k], dense, rtol=0, atol=LIKELIHOOD_TOLERANCE)
 
 
 @pytest.mark.parametrize("model", [ItemModel("Rasch", ON_D), ItemModel("3PL", POPULATION)], ids=lambda m: m.name)
