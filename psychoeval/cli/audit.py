@@ -12,6 +12,7 @@ import typer
 
 from psychoeval.cli.console import Format, plain, print_json, print_rows, print_table
 from psychoeval.cli.inputs import Data, FormatOption, MissingOption, ReadOption, ReportOption, load_responses
+from psychoeval.cli.paths import path_option
 from psychoeval.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -24,14 +25,12 @@ Rotation = Literal["varimax", "oblimin"]
 def audit_data(
     data: Data,
     report: ReportOption = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write every table as CSV, and audit.json, into this folder.")
-    ] = None,
+    out: Annotated[Path | None, path_option("Write every table as CSV, and audit.json, into this folder.")] = None,
     items: Annotated[
-        Path | None, typer.Option(help="Covariates of items (text, answer, passage, ...): a table with their ids.")
+        Path | None, path_option("Covariates of items (text, answer, passage, ...): a table with their ids.")
     ] = None,
     persons: Annotated[
-        Path | None, typer.Option(help="Covariates of systems (developer, family, ...): a table with their ids.")
+        Path | None, path_option("Covariates of systems (developer, family, ...): a table with their ids.")
     ] = None,
     cluster: Annotated[
         str | None, typer.Option(help="Column of items (of --items, or of a long table): clusters for the errors.")
@@ -46,7 +45,7 @@ def audit_data(
         str | None, typer.Option(help="Another benchmark's data, to compare discrimination by difficulty with.")
     ] = None,
     external: Annotated[
-        Path | None, typer.Option(help="Outside scores of systems, to correlate factors with: a table with their ids.")
+        Path | None, path_option("Outside scores of systems, to correlate factors with: a table with their ids.")
     ] = None,
     pair: Annotated[
         tuple[str, str] | None, typer.Option(metavar="A B", help="Compare these two systems by every test.")

@@ -32,6 +32,7 @@ from psychoeval.cli.inputs import (
 from psychoeval.cli.logs import import_logs
 from psychoeval.cli.openeval import openeval
 from psychoeval.cli.output import print_comparison, print_fit, print_states
+from psychoeval.cli.paths import path_option
 from psychoeval.errors import SettingsError
 
 EXIT_USAGE, EXIT_ENGINE, EXIT_UNBELIEVED, EXIT_INTERRUPTED = 2, 3, 4, 130
@@ -84,7 +85,7 @@ def compare(
     report: ReportOption = None,
     table: Annotated[str, typer.Option(help="For --format csv: verdicts, ranks or parameters.")] = "verdicts",
     store: Annotated[
-        Path | None, typer.Option(help="Keep finished fits in this folder, and take up those that lie there.")
+        Path | None, path_option("Keep finished fits in this folder, and take up those that lie there.")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 if a fit failed or is not believed.")] = False,
     read: ReadOption = None,
@@ -163,7 +164,7 @@ def fit(
     describe: Annotated[
         bool, typer.Option("--describe", help="Print the job (for mirt an R script) instead of running it.")
     ] = False,
-    save: Annotated[Path | None, typer.Option(help="Save the result to a file that FitResult.load reads.")] = None,
+    save: Annotated[Path | None, path_option("Save the result to a file that FitResult.load reads.")] = None,
     read: ReadOption = None,
     missing: MissingOption = None,
     output: FormatOption = "table",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from psychoeval.cli.console import Format
+from psychoeval.cli.paths import path_option
 from psychoeval.errors import SettingsError
 from psychoeval.responses.arrays import Missing
 
@@ -49,7 +50,7 @@ MissingOption = Annotated[
     Missing | None, typer.Option(help="wrong: count cells of a table that were not run as failures.")
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
-ReportOption = Annotated[Path | None, typer.Option(help="Write an HTML report here.")]
+ReportOption = Annotated[Path | None, path_option("Write an HTML report here.")]
 PriorsOption = Annotated[
     str,
     typer.Option(

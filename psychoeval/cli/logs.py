@@ -9,15 +9,14 @@ import typer
 
 from psychoeval.cli.console import say
 from psychoeval.cli.inputs import OF_FILES, READ_LOG, log_options, parse_pairs
+from psychoeval.cli.paths import path_option
 from psychoeval.errors import SettingsError
 
 
 def import_logs(
     paths: Annotated[list[str], typer.Argument(help="Log files, folders, globs.")],
-    out: Annotated[Path, typer.Option(help="Write the responses here: .parquet, .csv or .tsv.")],
-    rows: Annotated[
-        Path | None, typer.Option(help="Write the long table of all rows here too (.parquet or .csv).")
-    ] = None,
+    out: Annotated[Path, path_option("Write the responses here: .parquet, .csv or .tsv.")],
+    rows: Annotated[Path | None, path_option("Write the long table of all rows here too (.parquet or .csv).")] = None,
     read: Annotated[
         list[str] | None,
         typer.Option(

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from psychoeval.cli.console import say
+from psychoeval.cli.paths import given_path
 
 EXIT_INVALID = 2
 
@@ -17,7 +18,10 @@ openeval = typer.Typer(help="Check OpenEval files, and make them from evaluation
 
 @openeval.command()
 def validate(
-    file: Annotated[Path, typer.Argument(help="JSON, JSONL, or a folder with the Parquet tables.")],
+    file: Annotated[
+        Path,
+        typer.Argument(parser=given_path, metavar="FILE", help="JSON, JSONL, or a folder with the Parquet tables."),
+    ],
     quiet: Annotated[bool, typer.Option("--quiet", help="Print one line a kind of finding, with its number.")] = False,
 ) -> None:
     """Print every violation of the schema with its path; exit code 2 if there is one. Warnings alone are valid."""
@@ -48,7 +52,10 @@ def validate(
 
 @openeval.command()
 def convert(
-    source: Annotated[list[Path], typer.Argument(metavar="IN... OUT", help="OpenEval's files, or any logs; then OUT.")],
+    source: Annotated[
+        list[Path],
+        typer.Argument(parser=given_path, metavar="IN... OUT", help="OpenEval's files, or any logs; then OUT."),
+    ],
     benchmark: Annotated[str, typer.Option(help="Of logs that name none.")] = "",
     person: Annotated[str, typer.Option(help="The system, of logs that name none.")] = "",
     format: Annotated[str, typer.Option(help="Of the logs, where it is not to be told from their content.")] = "auto",
