@@ -1,6 +1,6 @@
 """Damage logs of every format, and count what the readers answer.
 
-    python benchmarks/reader_fuzz.py [--inputs 10000] [--seed 0] [--large]
+    python benchmarks/reader_fuzz.py [--inputs 10000] [--seed 0] [--large] [--only unpacks_far]
 
 Each input is read in a child process with bounds on seconds and memory. Allowed are the scores of all that was not
 touched, or a typed error that names the file. All else is a violation: it is printed, and the exit status is 1.
@@ -16,7 +16,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.damaged_logs.running import Outcome, plan, run
+from tests.damaged_logs.judging import Outcome
+from tests.damaged_logs.making import plan
+from tests.damaged_logs.running import run
 
 
 def main() -> int:
@@ -25,9 +27,10 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--large", action="store_true", help="bombs of their full size")
+    parser.add_argument("--only", default="", help="one damage")
     options = parser.parse_args()
     began, outcomes = time.monotonic(), []
-    for outcome in run(plan(options.inputs, options.seed, options.large)):
+    for outcome in run(plan(options.inputs, options.seed, options.large, options.only)):
         outcomes.append(outcome)
         if outcome.violation:
             print(f"VIOLATION {outcome.input}: {outcome.answer}: {outcome.violation}", flush=True)

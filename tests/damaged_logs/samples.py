@@ -216,6 +216,26 @@ def _tau(k: int) -> dict[str, Any]:
     return {"task_id": k, "reward": float(k % 2), "trial": 0, "traj": [], "info": {"task": task}}
 
 
+def _tau2(k: int) -> dict[str, Any]:
+    return {
+        "id": f"r{k}", "task_id": f"{k}", "trial": 0, "termination_reason": "user_stop", "agent_cost": 0.25,
+        "timestamp": "2026-01-02T03:04:05", "reward_info": {"reward": float(k % 2), "info": None},
+    }  # fmt: skip
+
+
+def _tau2(k: int) -> dict[str, Any]:
+    return {
+        "id": f"r{k}", "task_id": str(k), "timestamp": "2025-08-01T10:00:00", "termination_reason": "user_stop",
+        "agent_cost": 0.25, "reward_info": {"reward": float(k % 2), "info": None}, "messages": [], "trial": 0,
+    }  # fmt: skip
+
+
+_TAU2: Final = {
+    "info": {"user_info": {"llm": "u"}, "agent_info": {"implementation": "llm_agent", "llm": "m"},
+             "environment_info": {"domain_name": "airline"}}, "tasks": [],
+}  # fmt: skip
+
+
 def _openeval(k: int) -> dict[str, Any]:
     item = f"bench_{TIME}_{k}"
     return {
@@ -259,6 +279,10 @@ _AGGREGATE: Final = {
     "evaluation_results": [{"evaluation_result_id": "quiz.acc", "evaluation_name": "quiz", "metric_config": {
         "metric_id": "accuracy", "score_type": "continuous", "min_score": 0, "max_score": 1}}],
 }  # fmt: skip
+_TAU2: Final = {
+    "info": {"user_info": {}, "agent_info": {"llm": "m"}, "environment_info": {"domain_name": "airline"}},
+    "tasks": [{"id": f"{k}", "user_scenario": {"instructions": f"do {k}"}} for k in range(N)],
+}
 _BOARD: Final = {"columns": ("MMLU", "ARC"), "bounds": (0, 100)}
 _LONG: Final = of(lambda k: ["AB"[k // 3], f"q{k % 3}", str(k % 2)])
 _WIDE: Final = of(lambda i: [f"s{i}", *(cell(i, j) for j in range(4))])
@@ -291,6 +315,10 @@ SAMPLES: Final[tuple[Sample, ...]] = (
            beside={"sys/run_metadata.json": {"run_id": "r", "agent_name": "a", "model_name": "m"}}),
     Sample(name="tau-bench", kind="json", file="gpt-airline.json", records=of(_tau), where="entry {}",
            frame=between("[", ", ", "]")),
+    Sample(name="tau2-bench", kind="json", file="results.json", records=of(_tau2), where="simulations {}",
+           frame=between(json.dumps(_TAU2)[:-1] + ', "simulations": [', ", ", "]}")),
+    Sample(name="tau2-bench", kind="json", file="run.json", records=of(_tau2), where="simulations {}",
+           frame=between(json.dumps(_TAU2)[:-1] + ', "simulations": [', ", ", "]}")),
     Sample(name="py-irt", kind="lines", file="data.jsonlines", right=9.0, frame=lined, where="line {}",
            records=of(lambda i: {"subject_id": f"s{i}", "responses": {f"q{j}": (i + j) % 2 for j in range(3)}})),
     Sample(name="openeval json", kind="json", file="items.json", records=of(_openeval), where="entry {}",
@@ -313,6 +341,9 @@ SAMPLES: Final[tuple[Sample, ...]] = (
            records=of(lambda i: {"system": f"s{i}", **{f"q{j}": (i + j) % 2 for j in range(4)}})),
     Sample(name="long parquet", kind="parquet", file="long.parquet", pack=_parquet(), safe=False,
            records=tuple(dict(zip(("system", "item", "score"), (a, b, int(c)), strict=True)) for a, b, c in _LONG)),
+    Sample(name="scores csv", kind="cells", file="scores.csv", right=4.5, where="line {}",
+           records=tuple([a, b, f"{0.25 + int(c) / 2}"] for a, b, c in _LONG), frame=under("system,item,score"),
+           read={"format": "long scores", "bounds": (0, 1)}),
     Sample(name="leaderboard yaml", kind="yaml", file="board.yml", records=_LEADERS, right=_SUM, read=_BOARD,
            frame=lined),
     Sample(name="leaderboard csv", kind="cells", file="board.csv", right=_SUM, where="line {}",

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from psychoeval.errors import DataError, SettingsError
+from psychoeval.responses import unpacking
 from psychoeval.responses.readers import sources
 from psychoeval.responses.readers.formats import FORMATS, format_named, recognize
 from psychoeval.responses.readers.reading import read, read_log
@@ -196,3 +197,75 @@ def test_a_damaged_gzip_head_is_named(tmp_path: Path) -> None:
     packed[12:20] = bytes(8)
     with pytest.raises(DataError, match=r"log\.json\.gz cannot be read"):
         read_log(write(tmp_path / "log.json.gz", bytes(packed)))
+
+
+@pytest.mark.parametrize("name", ["data.csv.gz", "samples_t.jsonl.gz", "log.json.gz"])
+def test_gzip_that_unpacks_farther_than_any_log_is_refused(tmp_path: Path, name: str) -> None:
+    """One bound for tables and logs; below its floor, and where text repeats as in logs, files are read."""
+    start = {"data.csv.gz": b"system,item,score\na,b,1\n", "log.json.gz": b'{"eval": {}, "plan": ['}
+    content = start.get(name, json.dumps({"doc_id": 1, "doc": {}, "resps": [], "acc": 1}).encode() + b"\n")
+    path = write(tmp_path / name, gzip.compress(content + b" " * (2 * unpacking.RATIO_FROM)))
+    with pytest.raises(DataError, match=r"unpacks to more than 8 MB: .* \(gunzip\)") as refused:
+        read(path, **({"person": "m"} if "jsonl" in name else {}))
+    assert name in str(refused.value)
+
+
+def test_text_that_repeats_as_in_logs_is_read_from_gzip(tmp_path: Path) -> None:
+    """A prompt in every row, farther back than deflate needs no bits to say: as far as real logs can be packed."""
+    prompt = "".join(f"example {k}: {k * k}. " for k in range(60))
+    rows = [
+        {"doc_id": k, "doc": {"q": k}, "arguments": [[prompt]] * 20, "resps": [["y"]], "metrics": ["acc"], "acc": k % 2}
+        for k in range(600)
+    ]
+    raw = "".join(json.dumps(r) + "\n" for r in rows).encode()
+    path = write(tmp_path / "samples_t.jsonl.gz", gzip.compress(raw))
+    assert len(raw) > unpacking.RATIO_FROM
+    assert 100 < len(raw) / path.stat().st_size < unpacking.MAX_RATIO
+    assert len(read(path, person="m").item_ids) == 600
+
+
+def test_damaged_gzip_of_tables_names_the_file(tmp_path: Path) -> None:
+    """Wrong lengths and codes are `zlib.error`, which is no OSError."""
+    raw = bytearray(gzip.compress(b"system,item,score\n" + os.urandom(3000).hex().encode(), mtime=0))
+    raw[10:30] = b"\xff" * 20
+    with pytest.raises(DataError, match=r"data\.csv\.gz cannot be read"):
+        read(write(tmp_path / "data.csv.gz", bytes(raw)))
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "kind"),
+    [
+        ("log.eval.gz", b"PK\x03\x04_journal/start.json", "a zip archive"),
+        ("train.parquet.gz", b"PAR1", "Parquet"),
+        ("data.csv.gz", b"PAR1", "Parquet"),
+        ("log.json.gz.gz", gzip.compress(GOOD), "gzip"),
+    ],
+)
+def test_what_is_no_text_within_gzip_is_named(tmp_path: Path, name: str, start: bytes, kind: str) -> None:
+    path = write(tmp_path / name, gzip.compress(start + b"\n"))
+    with pytest.raises(DataError, match=rf"holds {kind}"):
+        read(path)
+    write(tmp_path / "log.json", GOOD)
+    assert any(name in note for note in read_log(tmp_path).notes)
+
+
+def test_gzip_by_another_name_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="holds gzip") as refused:
+        read(write(tmp_path / "log.json", gzip.compress(GOOD)))
+    assert ".gz" in refused.value.remedy
+
+
+def test_members_packed_as_no_log_is_are_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "log.eval", "w", zipfile.ZIP_BZIP2) as out:
+        out.writestr("header.json", "{}")
+    with pytest.raises(DataError, match="packed by method 12"):
+        read(tmp_path / "log.eval")
+
+
+def test_only_companions_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / ("long name of a folder " * 5)
+    folder.mkdir()
+    write(folder / "run_spec.json", json.dumps({"adapter_spec": {}, "scenario_spec": {}}).encode())
+    write(folder / "scenario.json", json.dumps({"name": "s", "description": "", "tags": []}).encode())
+    with pytest.raises(DataError, match=r"only helm run files \('run_spec\.json'\) among 2 files"):
+        read(folder)
