@@ -43,8 +43,8 @@ class AnchorTable:
         together; ``robust_z_slope`` of log |slope| and ``robust_z_difficulty``, which need no errors. Of persons:
         ``given``, ``linked``, ``onto``, ``difference``, ``robust_z``. NaN where a number does not exist.
     drift : tuple of str, length M
-        Which say that it drifted: "", "Wald", "robust z" or both. The Wald tests are adjusted for their number; robust z
-        is not, and of many anchors it points at some that are sound.
+        Which say that it drifted: "", "Wald", "robust z" or both. The Wald tests are adjusted for their number; robust
+        z is not, and of many anchors it points at some that are sound.
     """
 
     kind: str

@@ -92,12 +92,12 @@ def wald(found: Differences) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
     no evidence. None left: NaN and 0 degrees of freedom, as of a single anchor. Lord (1980), Applications of item
     response theory, ch. 14; the lower asymptote takes no part.
     """
-    has_error: NDArray[np.bool_] = np.greater(found.before, 0)
+    has_error = found.before > 0
     unit = np.sqrt(np.where(has_error, found.before, 1.0))
     x = found.values / unit
     scaled = found.covariance / unit[:, :, None] / unit[:, None, :]
     scaled *= np.einsum("mi,mj->mij", has_error, has_error)
-    usable = np.isfinite(scaled).all(axis=(1, 2)) & np.isfinite(x).all(axis=1)
+    usable: NDArray[np.bool_] = np.isfinite(scaled.sum(axis=(1, 2)) + x.sum(axis=1))
     values, vectors = np.linalg.eigh(np.where(usable[:, None, None], scaled, 0.0))
     along = np.einsum("mij,mi->mj", vectors, np.where(usable[:, None], x, 0.0))
     counts = values > NO_VARIANCE

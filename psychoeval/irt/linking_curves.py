@@ -16,7 +16,9 @@ Ogasawara (2001), Applied Psychological Measurement 25, 53-67.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal
 
 import numpy as np
@@ -36,23 +38,40 @@ LAST_STEP: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Criterion:
-    """F and its derivatives by u = (A, B), and of the gradient by the items of both calibrations, (2, 2, M, 3)."""
+    """F and its derivatives by u = (A, B), (2,) and (2, 2)."""
 
     value: float
     gradient: FloatArray
     hessian: FloatArray
-    mixed: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Moved:
-    """Curves at nodes that move with u: values (Q, M) and derivatives by u, by the items, and by both."""
+class _Curves:
+    """Curves of M items at Q nodes t(u), of which t_u (2, Q) and t_uu (2, 2, Q) are the derivatives; t_uu may be 0."""
 
-    value: FloatArray
-    by_u: FloatArray
-    by_uu: FloatArray
-    by_item: FloatArray
-    by_u_item: FloatArray
+    def __init__(self, items: FloatArray, t: FloatArray, t_u: FloatArray, t_uu: FloatArray | None = None) -> None:
+        self._a, d, c = items.T
+        self._t, self._t_u, self._t_uu, self._k = t[:, None], t_u[:, :, None], t_uu, 1.0 - c
+        self._s = expit(self._t * self._a + d)
+        self._s1 = self._s * (1.0 - self._s)
+        self.value: FloatArray = c + self._k * self._s
+        self._steep = self._k * self._s1
+        self.by_u: FloatArray = self._steep * self._a * self._t_u
+
+    def by_uu(self) -> FloatArray:
+        """Return the second derivatives by u, (2, 2, Q, M)."""
+        bent = self._steep * (1.0 - 2.0 * self._s) * self._a**2
+        out: FloatArray = bent * self._t_u[:, None] * self._t_u[None, :]
+        return out if self._t_uu is None else out + self._steep * self._a * self._t_uu[:, :, :, None]
+
+    def by_item(self) -> FloatArray:
+        """Return the derivatives by (a, d, c), (3, Q, M)."""
+        return np.stack([self._t * self._steep, self._steep, 1.0 - self._s])
+
+    def by_u_item(self) -> FloatArray:
+        """Return the derivatives by the items and by u, (3, 2, Q, M)."""
+        bent = self._steep * (1.0 - 2.0 * self._s)
+        by_a = (bent * self._t * self._a + self._steep) * self._t_u
+        return np.stack([by_a, bent * self._a * self._t_u, -self._s1 * self._a * self._t_u])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,55 +97,44 @@ class Problem:
 
     def at(self, scale: float, shift: float) -> _Criterion:
         """Return the criterion at A, B."""
-        out = _Criterion(0.0, np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2, *self.first.shape)))
+        value, gradient, hessian = 0.0, np.zeros(2), np.zeros((2, 2))
+        for moved, fixed, _ in self._directions(scale, shift):
+            r, slope = self._residuals(moved, fixed.value)
+            value += 0.5 * float(self.weights @ (r[:, 0] ** 2 if self.of_sums else (r**2).sum(axis=1)))
+            weighted = self.weights[:, None] * moved.by_u
+            gradient -= np.tensordot(weighted, r, axes=2)
+            hessian += np.tensordot(weighted, slope, axes=((1, 2), (1, 2)))
+            hessian -= np.tensordot(moved.by_uu(), self.weights[:, None] * r, axes=2)
+        return _Criterion(value, gradient, hessian)
+
+    def mixed(self, scale: float, shift: float) -> FloatArray:
+        """Return the derivatives of the gradient by the items of both calibrations, (2, 2, M, 3)."""
+        out = np.zeros((2, 2, *self.first.shape))
+        for moved, fixed, which in self._directions(scale, shift):
+            r, slope = self._residuals(moved, fixed.value)
+            out[:, which] += np.einsum("q,pqj,uqj->ujp", self.weights, moved.by_item(), slope)
+            out[:, which] -= np.einsum("q,qj,puqj->ujp", self.weights, r, moved.by_u_item())
+            out[:, 1 - which] -= np.einsum("q,pqj,uqj->ujp", self.weights, fixed.by_item(), slope)
+        return out
+
+    def _directions(self, scale: float, shift: float) -> Iterator[tuple[_Curves, _Curves, int]]:
+        """Give the curves that move, those at the nodes, and which calibration it is that moves."""
         x, one, nil = self.nodes, np.ones(self.nodes.size), np.zeros(self.nodes.size)
+        still = np.stack([nil, nil])
         if self.direction != "backward":
             t = (x - shift) / scale
             curvature = np.array([[2 * t, one], [one, nil]]) / scale**2
-            moved = _moved(self.first, t, -np.stack([t, one]) / scale, curvature)
-            out = self._added(out, moved, self.second, moved_calibration=0)
+            yield _Curves(self.first, t, -np.stack([t, one]) / scale, curvature), _Curves(self.second, x, still), 0
         if self.direction != "forward":
-            moved = _moved(self.second, scale * x + shift, np.stack([x, one]), np.zeros((2, 2, x.size)))
-            out = self._added(out, moved, self.first, moved_calibration=1)
-        return out
+            yield _Curves(self.second, scale * x + shift, np.stack([x, one])), _Curves(self.first, x, still), 1
 
-    def _added(self, to: _Criterion, moved: _Moved, fixed_items: FloatArray, moved_calibration: int) -> _Criterion:
-        """Add one direction: curves that move against curves at the nodes."""
-        w = self.weights
-        fixed, fixed_by_item = _fixed(fixed_items, self.nodes)
+    def _residuals(self, moved: _Curves, fixed: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return r (Q, M) and the derivatives of minus r by u, (2, Q, M); of sums, the sum in every place."""
         r, slope = fixed - moved.value, moved.by_u
-        if self.of_sums:
-            r = np.broadcast_to(r.sum(axis=1, keepdims=True), r.shape)
-            slope = np.broadcast_to(slope.sum(axis=2, keepdims=True), slope.shape)
-        value = 0.5 * float(w @ (r[:, 0] ** 2 if self.of_sums else (r**2).sum(axis=1)))
-        gradient = -np.einsum("q,qj,uqj->u", w, r, moved.by_u)
-        hessian = np.einsum("q,uqj,vqj->uv", w, moved.by_u, slope) - np.einsum("q,qj,uvqj->uv", w, r, moved.by_uu)
-        mixed = to.mixed.copy()
-        mixed[:, moved_calibration] += np.einsum("q,pqj,uqj->ujp", w, moved.by_item, slope)
-        mixed[:, moved_calibration] -= np.einsum("q,qj,puqj->ujp", w, r, moved.by_u_item)
-        mixed[:, 1 - moved_calibration] -= np.einsum("q,pqj,uqj->ujp", w, fixed_by_item, slope)
-        return _Criterion(to.value + value, to.gradient + gradient, to.hessian + hessian, mixed)
-
-
-def _fixed(items: FloatArray, nodes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return P (Q, M) and its derivatives by (a, d, c), (3, Q, M)."""
-    a, d, c = items.T
-    s = expit(np.multiply.outer(nodes, a) + d)
-    steep = (1.0 - c) * s * (1.0 - s)
-    return c + (1.0 - c) * s, np.stack([nodes[:, None] * steep, steep, 1.0 - s])
-
-
-def _moved(items: FloatArray, t: FloatArray, t_u: FloatArray, t_uu: FloatArray) -> _Moved:
-    """Return P at nodes t(u), (Q,), of which t_u (2, Q) and t_uu (2, 2, Q) are the derivatives."""
-    a, _, c = items.T
-    value, by_item = _fixed(items, t)
-    s = 1.0 - by_item[2]
-    first = s * (1.0 - s)
-    second = first * (1.0 - 2.0 * s)
-    k, at, at_u = 1.0 - c, t[:, None], t_u[:, :, None]
-    by_uu = k * (second * a**2 * at_u[:, None] * at_u[None, :] + first * a * t_uu[:, :, :, None])
-    by_u_item = np.stack([k * (second * at * a + first) * at_u, k * second * a * at_u, -first * a * at_u])
-    return _Moved(value, k * first * a * at_u, by_uu, by_item, by_u_item)
+        if not self.of_sums:
+            return r, slope
+        r = np.broadcast_to(r.sum(axis=1, keepdims=True), r.shape)
+        return r, np.broadcast_to(slope.sum(axis=2, keepdims=True), slope.shape)
 
 
 def curve_constants(
@@ -175,30 +183,31 @@ def curve_constants(
             "Take more anchors, or steeper ones near the nodes; mean-mean needs no search.",
         )
     a, b = min(reached, key=lambda u: problem.at(*u).value)
-    at = problem.at(a, b)
+    at, mixed = problem.at(a, b), problem.mixed(a, b)
     if scale_by_item is None:
-        return a, b, -np.tensordot(np.linalg.inv(at.hessian), at.mixed, axes=1)
-    by_item = -(at.mixed[1] + at.hessian[0, 1] * scale_by_item) / at.hessian[1, 1]
+        return a, b, -np.tensordot(np.linalg.inv(at.hessian), mixed, axes=1)
+    by_item = -(mixed[1] + at.hessian[0, 1] * scale_by_item) / at.hessian[1, 1]
     return a, b, np.stack([scale_by_item, by_item])
 
 
 def _search(problem: Problem, start: tuple[float, float], free: bool) -> tuple[float, float] | None:
     """Return a minimum near `start`, None if there is none; A is searched for as log |A|, so that its sign stays."""
     sign, used = np.sign(start[0]), slice(0 if free else 1, 2)
+    criterion = lru_cache(maxsize=4)(problem.at)  # the search asks for value, gradient and Hessian one by one
 
     def full(v: FloatArray) -> tuple[float, float]:
         return (float(sign * np.exp(v[0])), float(v[1])) if free else (start[0], float(v[0]))
 
     def value(v: FloatArray) -> float:
-        return problem.at(*full(v)).value
+        return criterion(*full(v)).value
 
     def gradient(v: FloatArray) -> FloatArray:
         u = full(v)
-        return (problem.at(*u).gradient * (u[0], 1.0))[used]
+        return np.asarray((criterion(*u).gradient * (u[0], 1.0))[used])
 
     def hessian(v: FloatArray) -> FloatArray:
         u = full(v)
-        at = problem.at(*u)
+        at = criterion(*u)
         out = at.hessian * np.outer((u[0], 1.0), (u[0], 1.0))
         out[0, 0] += u[0] * at.gradient[0]
         return out[used, used]
