@@ -15,10 +15,11 @@ from psychoeval.agreement.alignment import standardisation, standardised
 from psychoeval.agreement.matching import match
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import Form, make_form
+from psychoeval.estimators.native.mml_grid import expect, first_nodes, renewed
 from psychoeval.estimators.native.mml_law import Law, Nodes
 from psychoeval.estimators.native.mml_newton import rescaled
-from psychoeval.estimators.native.mml_search import expect, first_nodes, renewed
-from psychoeval.estimators.native.mml_steps import Expectation, complete_terms, e_step
+from psychoeval.estimators.native.mml_steps import Expectation, e_step
+from psychoeval.estimators.native.mml_terms import complete_terms
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import ItemParameters
 from psychoeval.irt.quadrature import normal_grid

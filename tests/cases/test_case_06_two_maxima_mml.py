@@ -14,7 +14,8 @@ from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import Form, make_form
 from psychoeval.estimators.native.mml_law import Nodes
 from psychoeval.estimators.native.mml_newton import newton_step
-from psychoeval.estimators.native.mml_steps import Expectation, complete_terms
+from psychoeval.estimators.native.mml_steps import Expectation
+from psychoeval.estimators.native.mml_terms import complete_terms
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import ItemParameters
 

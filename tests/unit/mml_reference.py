@@ -15,7 +15,8 @@ from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import Form
 from psychoeval.estimators.native.mml_law import Law, make_nodes
 from psychoeval.estimators.native.mml_priors import log_prior
-from psychoeval.estimators.native.mml_steps import Expectation, complete_terms, e_step
+from psychoeval.estimators.native.mml_steps import Expectation, e_step
+from psychoeval.estimators.native.mml_terms import complete_terms
 from psychoeval.irt.models import ItemModel
 
 FloatArray = NDArray[np.float64]

@@ -9,7 +9,7 @@ import pytest
 import psychoeval as pe
 from psychoeval import item_model
 from psychoeval.errors import ConvergenceWarning, DataError, DisconnectedDataError, ModelError, SettingsError
-from psychoeval.estimators.native import mml_search
+from psychoeval.estimators.native import mml_grid
 from psychoeval.estimators.native.mml import MML
 from psychoeval.responses.matrix import Responses
 from tests.unit.mml_reference import dense, simulated
@@ -27,14 +27,14 @@ def test_iteration_limit_is_a_status() -> None:
 
 
 def interrupt_at(monkeypatch: pytest.MonkeyPatch, call: int) -> None:
-    calls, e_step = itertools.count(1), mml_search.e_step
+    calls, e_step = itertools.count(1), mml_grid.e_step
 
     def interrupted(*args, **kwargs):
         if next(calls) == call:
             raise KeyboardInterrupt
         return e_step(*args, **kwargs)
 
-    monkeypatch.setattr(mml_search, "e_step", interrupted)
+    monkeypatch.setattr(mml_grid, "e_step", interrupted)
 
 
 def test_interrupted_search_returns_where_it_stands(monkeypatch) -> None:

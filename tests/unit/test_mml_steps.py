@@ -9,7 +9,8 @@ from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import make_form
 from psychoeval.estimators.native.mml_law import Law, make_nodes
 from psychoeval.estimators.native.mml_newton import expand, rescaled
-from psychoeval.estimators.native.mml_steps import complete_terms, e_step
+from psychoeval.estimators.native.mml_steps import e_step
+from psychoeval.estimators.native.mml_terms import complete_terms
 from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal, Normal, Priors
 from tests.unit.mml_reference import (
     THETA,

@@ -10,7 +10,7 @@ import numpy as np
 from child import main  # beside this script
 
 import psychoeval as pe
-from psychoeval.estimators.native import mml_search
+from psychoeval.estimators.native import mml_grid
 
 #: Operations of the products of data and nodes, and CPU seconds of the E-steps they are in, since `fit` began.
 _spent = {"product_flops": 0.0, "step_cpu": 0.0}
@@ -25,7 +25,7 @@ def prepare(cells: np.ndarray[Any, Any], settings: dict[str, Any]) -> pe.Respons
 
 def count_products() -> None:
     """Count what the E-steps of `mml` spend."""
-    e_step = mml_search.e_step
+    e_step = mml_grid.e_step
 
     def counted(cells: Any, form: Any, point: Any, nodes: Any) -> Any:
         began = time.process_time()
@@ -35,7 +35,7 @@ def count_products() -> None:
         _spent["product_flops"] += products * 2.0 * cells.n_persons * cells.n_items * nodes.theta.size
         return found
 
-    mml_search.e_step = counted
+    mml_grid.e_step = counted
 
 
 def fit(responses: pe.Responses, settings: dict[str, Any]) -> dict[str, Any]:

@@ -11,15 +11,8 @@ from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import Form
 from psychoeval.estimators.native.mml_newton import rescaled, unpinned
 from psychoeval.estimators.native.mml_priors import log_prior, taken_by_means
-from psychoeval.estimators.native.mml_steps import (
-    Block,
-    Expectation,
-    complete_terms,
-    curves,
-    item_blocks,
-    observed_curvature,
-    posteriors,
-)
+from psychoeval.estimators.native.mml_steps import Block, Expectation, item_blocks, posteriors
+from psychoeval.estimators.native.mml_terms import complete_terms, curves, observed_curvature
 
 FloatArray = NDArray[np.float64]
 
