@@ -11,6 +11,8 @@ from psychoeval.irt.parameters import UNSTABLE_SLOPE, ItemParameters
 from psychoeval.results.judgement import NAMED, Judgement
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+Sentences = tuple[str, ...]
 
 #: Slopes and intercepts (logits) that no item of an achievement or AI benchmark has: at a = 10 success goes from 1 %
 #: to 99 % within one logit; at d = 20 the chance of failing is 2e-9.
@@ -25,56 +27,90 @@ GUESSING_ERROR: Final = 0.1
 
 
 def judge_items(items: ItemParameters, people: str, *, penalised: bool = False) -> Judgement:
-    """Judge slopes and intercepts by their size."""
+    """Judge slopes and intercepts by their size.
+
+    Parameters
+    ----------
+    items : ItemParameters
+    people : str
+        What the persons are called, in the plural.
+    penalised : bool
+        Whether priors hold the items.
+    """
     a, d = np.abs(items.discrimination), np.abs(items.intercept)
-    n = int(items.estimated.sum())
-    failures, warnings = [], []
-    lost = ~items.estimated & np.isin(np.array(items.status), ("estimated", "runaway"))
-    if lost.any():
-        failures.append(
-            f"The engine returned no number for {int(lost.sum())} of {items.n_items} items: "
-            f"{_named(items, lost, by=a)}."
-        )
     runaway = (a > RUNAWAY_SLOPE) | (d > RUNAWAY_INTERCEPT)
-    if runaway.any():
-        failures.append(
-            f"{int(runaway.sum())} of {n} items ran away: "
-            f"{_named(items, runaway, by=np.maximum(a / RUNAWAY_SLOPE, d / RUNAWAY_INTERCEPT))}. "
-            f"A slope above {RUNAWAY_SLOPE:g} or an intercept beyond {RUNAWAY_INTERCEPT:g} is no property of an item: "
-            f"there are too few {people} for this model, and its parameters grow without end. "
-            "Fit the Rasch model, or give the items priors (priors='weak')."
-        )
-    steep = (a > STEEP_SLOPE) & ~runaway
-    if steep.any():
-        warnings.append(
-            f"{int(steep.sum())} of {n} items have slopes above {STEEP_SLOPE:g}: {_named(items, steep, by=a)}. "
-            + (
-                "Only the priors keep them finite: their values are the priors' doing as much as the data's."
-                if penalised
-                else f"Such slopes usually come from too few {people}; priors on the items (priors='weak') hold them."
-            )
-        )
-    flat = a < UNSTABLE_SLOPE
+    no_factor, flat = _flat(items, a)
+    return Judgement(
+        (*_lost(items, a), *_ran_away(items, a, d, runaway, people), *no_factor),
+        (*_steep(items, a, (a > STEEP_SLOPE) & ~runaway, people, penalised), *flat, *_negative(items)),
+        {"runaway_items": float(runaway.sum())},
+    )
+
+
+def _lost(items: ItemParameters, a: FloatArray) -> Sentences:
+    lost = ~items.estimated & np.isin(np.array(items.status), ("estimated", "runaway"))
+    if not lost.any():
+        return ()
+    return (
+        f"The engine returned no number for {int(lost.sum())} of {items.n_items} items: {_named(items, lost, by=a)}.",
+    )
+
+
+def _ran_away(items: ItemParameters, a: FloatArray, d: FloatArray, runaway: BoolArray, people: str) -> Sentences:
+    if not runaway.any():
+        return ()
+    return (
+        f"{int(runaway.sum())} of {int(items.estimated.sum())} items ran away: "
+        f"{_named(items, runaway, by=np.maximum(a / RUNAWAY_SLOPE, d / RUNAWAY_INTERCEPT))}. "
+        f"A slope above {RUNAWAY_SLOPE:g} or an intercept beyond {RUNAWAY_INTERCEPT:g} is no property of an item: "
+        f"there are too few {people} for this model, and its parameters grow without end. "
+        "Fit the Rasch model, or give the items priors (priors='weak').",
+    )
+
+
+def _steep(items: ItemParameters, a: FloatArray, steep: BoolArray, people: str, penalised: bool) -> Sentences:
+    if not steep.any():
+        return ()
+    return (
+        f"{int(steep.sum())} of {int(items.estimated.sum())} items have slopes above {STEEP_SLOPE:g}: "
+        f"{_named(items, steep, by=a)}. "
+        + (
+            "Only the priors keep them finite: their values are the priors' doing as much as the data's."
+            if penalised
+            else f"Such slopes usually come from too few {people}; priors on the items (priors='weak') hold them."
+        ),
+    )
+
+
+def _flat(items: ItemParameters, a: FloatArray) -> tuple[Sentences, Sentences]:
+    """Return a failure where all slopes are near 0, and a warning where some are."""
+    n, flat = int(items.estimated.sum()), a < UNSTABLE_SLOPE
     if n and flat.sum() == n:
-        failures.append(
+        sentence = (
             f"All {n} slopes are near 0: {_named(items, flat, by=a)}. No common factor was found: the abilities mean "
             "nothing, nor do difficulties (-intercept / slope). Slopes of 0 are always a stationary point of the "
             "likelihood, so this may be a saddle point. Check for reversed items and wrong keys; if the data are as "
             "they should be, they do not measure one ability."
         )
-    elif flat.any():
-        warnings.append(
-            f"{int(flat.sum())} of {n} items have slopes near 0: {_named(items, flat, by=-a)}. "
-            "They hardly measure the ability, and their difficulty (-intercept / slope) means nothing."
-        )
+        return (sentence,), ()
+    if not flat.any():
+        return (), ()
+    sentence = (
+        f"{int(flat.sum())} of {n} items have slopes near 0: {_named(items, flat, by=-a)}. "
+        "They hardly measure the ability, and their difficulty (-intercept / slope) means nothing."
+    )
+    return (), (sentence,)
+
+
+def _negative(items: ItemParameters) -> Sentences:
     negative = items.discrimination <= -UNSTABLE_SLOPE
-    if negative.any():
-        warnings.append(
-            f"{int(negative.sum())} of {n} items have slopes below 0: "
-            f"{_named(items, negative, by=-items.discrimination)}. More ability means less success on them: look at "
-            "their keys (a wrong key, reversed scoring), or leave them out."
-        )
-    return Judgement(tuple(failures), tuple(warnings), {"runaway_items": float(runaway.sum())})
+    if not negative.any():
+        return ()
+    return (
+        f"{int(negative.sum())} of {int(items.estimated.sum())} items have slopes below 0: "
+        f"{_named(items, negative, by=-items.discrimination)}. More ability means less success on them: look at "
+        "their keys (a wrong key, reversed scoring), or leave them out.",
+    )
 
 
 def judge_guessing(items: ItemParameters) -> Judgement:
@@ -120,7 +156,7 @@ def judge_start(items: ItemParameters, slopes: FloatArray | None, intercepts: Fl
     )
 
 
-def _named(items: ItemParameters, which: NDArray[np.bool_], *, by: FloatArray) -> str:
+def _named(items: ItemParameters, which: BoolArray, *, by: FloatArray) -> str:
     """Name the worst few of `which` with their values."""
     index = np.flatnonzero(which)
     index = index[np.argsort(-by[index], kind="stable")]
