@@ -190,6 +190,8 @@ def explain(value: Any, largest: int) -> tuple[str, str]:
         return _SENTINELS[int(number)], "Write missing cells as blank or NaN."
     if isinstance(number, float) and math.isinf(number) and not any(c.isdigit() for c in str(value)):
         return "infinite", "Write missing cells as blank or NaN."
+    if number < 0 and isinstance(number, float) and not number.is_integer():
+        return "negative", "No count is negative: leave the column out, or make the cells blank."
     if number < 0:
         return (
             "negative",

@@ -87,6 +87,11 @@ def test_which_column_holds_the_persons() -> None:
             {},
             r"item 'org' \(row 1, column 2\): 'X', not a number.*persons=",
         ),
+        (
+            {"system": ["A", "B"], "theta": [-0.26, float("-inf")]},
+            {},
+            r"-0\.26, negative.*leave the column out",
+        ),
         ({"system": ["A"], "q1": [3]}, {}, r"item 'q1' \(row 1, column 2\): 3, more than one success"),
     ],
 )

@@ -229,7 +229,7 @@ def _check_read(
         also = f"; {unknown} are of no known format" if passed else ""
         raise DataError(
             f"{one or only} no responses to items{also}.",
-            f"Give {' and '.join(dict.fromkeys(f.needs for f in companions))} too.",
+            f"Give them together with {' and '.join(dict.fromkeys(f.needs for f in companions))}.",
         )
     else:
         tables = any(path.name.lower().endswith(_TABLES) for path in passed)
