@@ -7,8 +7,9 @@ import pytest
 from scipy.special import expit
 
 import psychoeval as pe
-from psychoeval.errors import ConvergenceWarning
+from psychoeval.errors import ConvergenceWarning, SettingsError
 from psychoeval.estimators.native import mml_latent
+from psychoeval.estimators.native.mml import MML
 from psychoeval.estimators.native.mml_law import make_nodes
 from psychoeval.irt.curves import node_log_likelihood
 from psychoeval.responses.matrix import Responses
@@ -117,6 +118,11 @@ def test_normal_abilities_do_not_ask_for_another_distribution() -> None:
     gain = empirical.log_likelihood - normal.log_likelihood
     assert 0 <= gain < empirical.n_parameters - normal.n_parameters + 5
     np.testing.assert_allclose(empirical.abilities.estimate, normal.abilities.estimate, atol=0.25)
+
+
+def test_modes_are_those_of_a_normal_distribution_only() -> None:
+    with pytest.raises(SettingsError, match="ability_method='MAP' needs a normal latent distribution"):
+        MML(latent="empirical", ability_method="MAP")
 
 
 @pytest.mark.parametrize("where", ["fitted_law", "maximize"])

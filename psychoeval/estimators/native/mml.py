@@ -74,7 +74,7 @@ class MML:
         the origin and unit of the scale, exactly. ``"auto"`` takes the whole matrix up to 600 parameters. On 100 x 300
         to 1000 x 300 the blocks' errors are .1 % (median) to 1.3 % (largest) too large.
     ability_method : {"EAP", "MAP", "ML", "WLE"}
-        Given the estimated items.
+        Given the estimated items. MAP is for the normal distribution only.
     item_uncertainty : {"auto", True, False}
         Whether standard errors of abilities also hold what the errors of the items add, by the delta method, in the
         frame of these persons (their mean and SD; Rasch: their mean). ``"auto"``: below 100 persons, where it is a
@@ -152,6 +152,11 @@ class MML:
                 raise SettingsError(
                     f"mml: {name}={getattr(self, name)!r} is unknown.", f"Choose one of {', '.join(get_args(choices))}."
                 )
+        if (self.latent, self.ability_method) == ("empirical", "MAP"):
+            raise SettingsError(
+                "mml: ability_method='MAP' needs a normal latent distribution, and latent='empirical'.",
+                "Score by EAP, ML or WLE.",
+            )
         self._check_item_uncertainty()
 
     def _check_item_uncertainty(self) -> None:
