@@ -178,8 +178,8 @@ def _covariance(items: ItemParameters, at: NDArray[np.intp]) -> tuple[FloatArray
     blocks = items.covariance[at]
     if unknown := [items.item_ids[i] for i, block in zip(at, blocks, strict=True) if not np.isfinite(block).all()]:
         return None, f"{some(unknown)} have no errors."
-    if items.joint_covariance is not None:
-        return _from_joint(items, at, blocks), ""
+    if items.joint_covariance is not None and (whole := _from_joint(items, at, blocks)) is not None:
+        return whole, ""
     remark = "errors of different items are taken as independent, because only each item's own covariance is known."
     if not has_one_slope(items.discrimination[at]) or not blocks[0, 0, 0] > 0 or at.size == 1:
         return blocks, remark
@@ -188,15 +188,21 @@ def _covariance(items: ItemParameters, at: NDArray[np.intp]) -> tuple[FloatArray
     return _sharing_one_slope(blocks), remark
 
 
-def _from_joint(items: ItemParameters, at: NDArray[np.intp], blocks: FloatArray) -> FloatArray:
-    """Return the (3 M, 3 M) part of the joint covariance; rows of parameters that the blocks say are fixed are 0."""
+def _from_joint(items: ItemParameters, at: NDArray[np.intp], blocks: FloatArray) -> FloatArray | None:
+    """Return the (3 M, 3 M) part of the joint covariance, None if it lacks a parameter that the blocks say is free.
+
+    Rows of parameters that are fixed are 0: also of the slope of a Rasch model, whose label stands for the latent SD.
+    """
     assert items.joint_covariance is not None
     place = {label: k for k, label in enumerate(items.joint_labels)}
-    rows = [
-        place.get((items.item_ids[i], term), place.get(("", term), -1)) if blocks[m, t, t] > 0 else -1
-        for m, i in enumerate(at)
-        for t, term in enumerate(("a", "d", "c"))
-    ]
+    rows = []
+    for m, i in enumerate(at):
+        for t, term in enumerate(("a", "d", "c")):
+            found = place.get((items.item_ids[i], term), place.get(("", term)))
+            free = blocks[m, t, t] > 0
+            if free and found is None:
+                return None
+            rows.append(found if free and found is not None else -1)
     padded = np.pad(items.joint_covariance, ((0, 1), (0, 1)))  # -1 is a row of zeros
     return np.asarray(padded[np.ix_(rows, rows)])
 
