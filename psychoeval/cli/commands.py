@@ -29,6 +29,7 @@ from psychoeval.cli.inputs import (
     parse_pairs,
     parse_priors,
 )
+from psychoeval.cli.link import link_fits
 from psychoeval.cli.logs import import_logs
 from psychoeval.cli.openeval import openeval
 from psychoeval.cli.output import print_comparison, print_fit, print_states
@@ -47,6 +48,7 @@ app = typer.Typer(
 
 app.command("import")(import_logs)
 app.command("audit")(audit_data)
+app.command("link")(link_fits)
 app.add_typer(openeval, name="openeval")
 
 
