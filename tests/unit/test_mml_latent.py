@@ -120,6 +120,20 @@ def test_normal_abilities_do_not_ask_for_another_distribution() -> None:
     np.testing.assert_allclose(empirical.abilities.estimate, normal.abilities.estimate, atol=0.25)
 
 
+@pytest.mark.parametrize(("model", "largest"), [("2PL", 0.03), ("Rasch", 0.006)])
+def test_blocks_of_errors_are_near_the_whole_inverse(model, largest) -> None:
+    data = Responses.from_array(clustered(300, 100, 3)[0])
+    full, blocks = (fit(data, model, latent="empirical", standard_errors=how) for how in ("full", "blocks"))
+    # The bounds are those under the normal distribution (test_mml_report); its information instead gives 10 % (median).
+    for term in ("discrimination", "intercept"):
+        one, two = (f.item_parameters.standard_errors[term] for f in (full, blocks))
+        np.testing.assert_allclose(two, one, rtol=largest)
+        assert np.median(two / np.where(one > 0, one, 1.0)) == pytest.approx(float((one > 0).any()), abs=0.006)
+    if model == "Rasch":
+        errors = [f.latent_distribution.sd_standard_error for f in (full, blocks)]
+        assert errors[1] == pytest.approx(errors[0], rel=largest)
+
+
 def test_modes_are_those_of_a_normal_distribution_only() -> None:
     with pytest.raises(SettingsError, match="ability_method='MAP' needs a normal latent distribution"):
         MML(latent="empirical", ability_method="MAP")

@@ -68,7 +68,7 @@ def item_errors(
     point, counts, pinned = maximum.point, maximum.counts, maximum.pinned
     scale = _jacobian(form, point, sign)
     if how == "blocks" or (how == "auto" and point.size > FULL_PARAMETERS):
-        covariance = block_covariance(cells, form, point, counts, pinned)
+        covariance = block_covariance(cells, form, point, counts, pinned, maximum.law)
         if not (np.einsum("jpp->jp", covariance) > 0).all():
             return ItemErrors(None, because=BLOCKS_FAIL)
         return ItemErrors(_reported(covariance, scale, pinned))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import Form
+from psychoeval.estimators.native.mml_law import Law, Nodes
 from psychoeval.estimators.native.mml_newton import rescaled, unpinned
 from psychoeval.estimators.native.mml_priors import log_prior, taken_by_means
 from psychoeval.estimators.native.mml_steps import Block, Expectation, item_blocks, posteriors
@@ -21,6 +22,12 @@ FULL_PARAMETERS: Final = 600
 #: Terms of a posterior's expansion; and the share of the information below which a term ends it.
 MOST_TERMS: Final = 40
 NEGLIGIBLE: Final = 1e-7
+NORMAL: Final = Law()
+#: Of differences by origin and log unit: far above rounding, and the error is about its square.
+STEP: Final = 1e-3
+PLACES: Final = tuple(
+    (STEP * m, STEP * s) for m, s in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
+)
 
 
 def observed_information(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> FloatArray:
@@ -138,17 +145,22 @@ def _polynomials(weights: FloatArray, theta: FloatArray) -> list[FloatArray]:
 
 
 def block_covariance(
-    cells: Cells, form: Form, point: FloatArray, counts: Expectation, pinned: NDArray[np.bool_] | None = None
+    cells: Cells,
+    form: Form,
+    point: FloatArray,
+    counts: Expectation,
+    pinned: NDArray[np.bool_] | None = None,
+    law: Law = NORMAL,
 ) -> FloatArray:
     """Return the covariance of each item's parameters, (J, p, p), for tests of many items.
 
     Of the missing information only what is within items is kept, with each posterior narrow enough for
     Cov_i(s_ij) = sd_i^2 (ds_ij / dtheta)(ds_ij / dtheta)' in expectation over responses; and what all items share, the
-    origin and unit of the scale, exactly. Rescaling all items by (m, s) is giving the abilities the distribution N(m,
-    s^2), so the information about these two is that of the latent distribution, G = sum_i E([1, 2 theta; 2 theta, 2
-    theta^2]) - Cov_i(theta, theta^2) plus the priors'. With A the blocks, T their derivatives by (m, log s) and K = T'
-    A T, the covariance is A^-1 + T (G^-1 - K^-1) T', whose inverse agrees with A but for T' (.) T = G. Pinned
-    parameters are taken as known, with a covariance of 1 in their place.
+    origin and unit of the scale, exactly. Rescaling all items by (m, s) is giving the abilities a latent distribution
+    moved by m and scaled by s, so the information about these two is that of the latent distribution, for N(0, 1)
+    G = sum_i E([1, 2 theta; 2 theta, 2 theta^2]) - Cov_i(theta, theta^2), plus the priors'. With A the blocks, T their
+    derivatives by (m, log s) and K = T' A T, the covariance is A^-1 + T (G^-1 - K^-1) T', whose inverse agrees with A
+    but for T' (.) T = G. Pinned parameters are taken as known, with a covariance of 1 in their place.
     """
     curvature = complete_curvature(cells, form, point, counts) - _missing_within(form, point, counts, cells)
     j, p = point.shape
@@ -159,7 +171,7 @@ def block_covariance(
     directions[:, 0, 1] = point[:, 0] if form.signed else 1.0
     if pinned is not None:
         directions[pinned] = 0.0
-    shared = np.linalg.inv(_scale_information(form, point, counts, cells.n_persons))
+    shared = np.linalg.inv(_scale_information(cells, form, point, counts, law))
     shared -= np.linalg.inv(np.einsum("jpk,jpq,jql->kl", directions, curvature, directions))
     inverse = _arrow_inverse(curvature) if form.slopes == "common" else np.linalg.inv(curvature)
     out: FloatArray = inverse + np.einsum("jpk,kl,jql->jpq", directions, shared, directions)
@@ -207,27 +219,35 @@ def _trials_ratio(cells: Cells) -> FloatArray:
     return squares / cells.item_trials
 
 
-def _scale_information(form: Form, point: FloatArray, counts: Expectation, n_persons: int) -> FloatArray:
-    """Return the information about origin and log unit of the scale, (2, 2)."""
-    theta, second = counts.nodes.theta, counts.sd**2 + counts.mean**2
-    third, fourth = counts.mass @ theta**3, counts.mass @ theta**4
-    cross = third - counts.mean @ second
-    out = np.array([
-        [n_persons - float(np.sum(counts.sd**2)), 2.0 * counts.mean.sum() - cross],
-        [2.0 * counts.mean.sum() - cross, 2.0 * second.sum() - (fourth - second @ second)],
-    ])  # fmt: skip
-    h = 1e-3
+def _scale_information(cells: Cells, form: Form, point: FloatArray, counts: Expectation, law: Law) -> FloatArray:
+    """Return the information about origin and log unit of the scale, (2, 2): the latent distribution's, the priors'."""
+    prior = [log_prior(form, rescaled(form, point, m, log_s)).value for m, log_s in PLACES]
+    return _of_latent(cells, form, point, counts, law) - second_differences(np.array(prior))
 
-    def prior(m: float, log_s: float) -> float:
-        return log_prior(form, rescaled(form, point, m, log_s)).value
 
-    at = prior(0.0, 0.0)
-    out[0, 0] -= (prior(h, 0) - 2 * at + prior(-h, 0)) / h**2
-    out[1, 1] -= (prior(0, h) - 2 * at + prior(0, -h)) / h**2
-    mixed = (prior(h, h) - prior(h, -h) - prior(-h, h) + prior(-h, -h)) / (4 * h**2)
-    out[0, 1] -= mixed
-    out[1, 0] -= mixed
-    return out
+def _of_latent(cells: Cells, form: Form, point: FloatArray, counts: Expectation, law: Law) -> FloatArray:
+    """Return minus the second derivatives of the log-likelihood by mean and log SD of the latent distribution, (2, 2).
+
+    In closed form for the normal distribution, else by differences, of a distribution that is moved and scaled.
+    """
+    theta = counts.nodes.theta
+    if law.weights is None:
+        second = counts.sd**2 + counts.mean**2
+        third, fourth = counts.mass @ theta**3, counts.mass @ theta**4
+        cross = 2.0 * counts.mean.sum() - (third - counts.mean @ second)
+        by_mean = cells.n_persons - float(np.sum(counts.sd**2))
+        return np.array([[by_mean, cross], [cross, 2.0 * second.sum() - (fourth - second @ second)]])
+    moved = [np.exp(law.log_density((theta - m) * np.exp(-log_s)) - log_s) for m, log_s in PLACES]
+    densities, of_block = np.column_stack(moved), posteriors(cells, form, point, Nodes(theta, np.zeros_like(theta)))
+    parts = cells.each(lambda rows: np.log(of_block(rows).weights @ densities).sum(axis=0), cells.person_blocks())
+    return -second_differences(np.sum(parts, axis=0))
+
+
+def second_differences(values: FloatArray) -> FloatArray:
+    """Return the second derivatives (2, 2) of a function of two numbers from its values at `PLACES`."""
+    at, up, down, right, left, *corners = values
+    mixed = (corners[0] - corners[1] - corners[2] + corners[3]) / 4.0
+    return np.array([[up - 2.0 * at + down, mixed], [mixed, right - 2.0 * at + left]]) / STEP**2
 
 
 def _arrow_inverse(curvature: FloatArray) -> FloatArray:
