@@ -58,7 +58,9 @@ def test_which_columns_are_benchmarks_is_asked(tmp_path: Path) -> None:
 
 def test_bounds_are_asked_where_scores_exceed_one(tmp_path: Path) -> None:
     path = put(tmp_path, "board.csv", BOARD)
-    with pytest.raises(DataError, match=r"Scores run from 70 to 90\.5.*not say between which bounds"):
+    with pytest.raises(
+        DataError, match=r"Scores run from 70 to 90\.5 \(.*, item .*: 90\.5\), and the log does not say"
+    ):
         board(path, columns=["MMLU", "ARC"], bounds=None)
     with pytest.raises(DataError, match="outside their bounds 0 to 80"):
         board(path, columns=["MMLU", "ARC"], bounds=(0, 80))

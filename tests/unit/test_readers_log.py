@@ -165,8 +165,18 @@ def test_scores_without_known_bounds_ask_for_them() -> None:
     found = select(log, bounds=(0, 100)).responses
     assert isinstance(found, ContinuousResponses)
     assert found.upper == 100
-    with pytest.raises(DataError, match="outside their bounds"):
+    with pytest.raises(DataError, match=r"run from 40 to 75 \('A', item 'q2': 75\), outside their bounds 0 to 50"):
         select(log, bounds=(0, 50))
+    with pytest.raises(DataError, match=r"\('A', item 'q1': 40\), outside their bounds 50 to 90"):
+        select(log, bounds=(50, 90))
+
+
+@pytest.mark.parametrize("errors", ["missing", "wrong"])
+def test_bounds_of_responses_none_of_which_has_a_score(errors: str) -> None:
+    found = select(log_of(failed("A", "q1"), failed("B", "q1")), bounds=(10, 20), errors=errors).responses  # type: ignore[arg-type]
+    assert isinstance(found, ContinuousResponses)
+    assert (found.lower, found.upper) == (10, 20)
+    assert np.isnan(found.scores).all() if errors == "missing" else (found.scores == 10).all()
 
 
 def test_lower_is_better_is_turned_round_and_recorded() -> None:

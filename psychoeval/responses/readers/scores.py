@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -83,11 +84,19 @@ def counts(cells: Cells, threshold: Threshold) -> tuple[CountArray, CountArray, 
     return frozen(k), frozen(n), notes
 
 
-def means(cells: Cells, bounds: tuple[float, float] | None) -> tuple[NDArray[np.float64], float, float, list[str]]:
-    """Return the mean score of each cell, NaN where there is none, the bounds, and notes; higher is better."""
+def means(
+    cells: Cells, bounds: tuple[float, float] | None, cell_name: Callable[[int, int], str]
+) -> tuple[NDArray[np.float64], float, float, list[str]]:
+    """Return the mean score of each cell, NaN where there is none, the bounds, and notes; higher is better.
+
+    Raises
+    ------
+    DataError
+        If scores lie outside the bounds, or these are not known; with a cell, as `cell_name` names person and item.
+    """
     notes: list[str] = []
     blank = np.isnan(cells.score)
-    lower, upper = _bounds(cells.score[~blank], bounds, cells.scale, notes)
+    lower, upper = _bounds(cells, bounds, cell_name, notes)
     turned = cells.score if cells.scale.higher_is_better else lower + upper - cells.score
     total, number = cells.sums(np.where(blank, lower, turned)), cells.sums()
     mean = np.full(cells.shape, np.nan)
@@ -126,22 +135,30 @@ def _mean_keeping(signed: NDArray[np.float64], scale: Scale) -> float:
 
 
 def _bounds(
-    given: NDArray[np.float64], bounds: tuple[float, float] | None, scale: Scale, notes: list[str]
+    cells: Cells, bounds: tuple[float, float] | None, cell_name: Callable[[int, int], str], notes: list[str]
 ) -> tuple[float, float]:
-    lower, upper = bounds or (scale.lower, scale.upper)
-    if not (np.isfinite(lower) and np.isfinite(upper)):
-        if given.min() < 0 or given.max() > 1:
-            raise DataError(
-                f"Scores run from {given.min():g} to {given.max():g}, and the log does not say between which bounds.",
-                "Give bounds=(lower, upper), or a threshold= to count them as right or wrong.",
-            )
-        lower, upper = 0.0, 1.0
-        notes.append("The log does not say between which bounds scores lie: 0 to 1 is assumed.")
-    if given.min() < lower or given.max() > upper:
+    """Return the bounds of the scores: those given, those of the scale, or 0 and 1 where all lie between."""
+    known = bounds or (cells.scale.lower, cells.scale.upper)
+    said = bool(np.isfinite(known).all())
+    lower, upper = known if said else (0.0, 1.0)
+    if np.isnan(cells.score).all():
+        return float(lower), float(upper)
+    low, high = int(np.nanargmin(cells.score)), int(np.nanargmax(cells.score))
+    least, most = cells.score[low], cells.score[high]
+    if least < lower or most > upper:
+        row = high if most > upper else low
         raise DataError(
-            f"Scores run from {given.min():g} to {given.max():g}, outside their bounds {lower:g} to {upper:g}.",
-            "Give bounds=(lower, upper).",
+            f"Scores run from {least:g} to {most:g} ({cell_name(int(cells.person[row]), int(cells.item[row]))}: "
+            f"{cells.score[row]:g}), "
+            + (
+                f"outside their bounds {lower:g} to {upper:g}."
+                if said
+                else "and the log does not say between which bounds."
+            ),
+            "Give bounds=(lower, upper), or a threshold= to count them as right or wrong; leave out what is no score.",
         )
-    if not scale.higher_is_better:
+    if not said:
+        notes.append("The log does not say between which bounds scores lie: 0 to 1 is assumed.")
+    if not cells.scale.higher_is_better:
         notes.append(f"Lower is better: scores are turned round, {lower + upper:g} minus the score.")
     return float(lower), float(upper)

@@ -177,7 +177,7 @@ def select(
             notes=(*told, *said),
         )  # fmt: skip
     else:
-        scores, lower, upper, said = means(cells, bounds)
+        scores, lower, upper, said = means(cells, bounds, lambda i, j: f"{person_ids[i]!r}, item {items.ids[j]!r}")
         responses = ContinuousResponses(
             scores, lower, upper, person_ids, items.ids, name=name, source=source, notes=(*told, *said)
         )
