@@ -23,8 +23,9 @@ from psychoeval.wording import some
 #: Endings of tables, which have no marks of their own.
 _TABLES: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
 _TABLE_FORMATS: Final = (
-    'read_table takes right and wrong answers; for other scores name the format: format="leaderboard" (a system a row, '
-    'a benchmark a column) or format="long scores" (a response a row).'
+    "Tables of right and wrong answers are taken as they are, by read_table and all commands but import; for other "
+    'scores name the format: format="leaderboard" (a system a row, a benchmark a column) or format="long scores" (a '
+    "response a row)."
 )
 
 #: The format that does not name every item.
