@@ -13,7 +13,7 @@ from psychoeval.estimators.native.map_objective import JointObjective, Slopes
 from psychoeval.estimators.native.map_penalty import Penalty
 from psychoeval.estimators.native.map_report import Report
 from psychoeval.estimators.native.map_steps import minimize, published_search
-from psychoeval.estimators.native.settings import check_tolerance, check_whole
+from psychoeval.estimators.native.settings import OnInterrupt, check_on_interrupt, check_tolerance, check_whole
 from psychoeval.irt.models import ItemModel, Normal, refuse_population
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import item_status, person_status
@@ -57,6 +57,9 @@ class MAP:
     ability_sd : float
         SD of the abilities' prior in the Rasch model, logits. Where systems saw items of different difficulty, ranks
         depend on it.
+    on_interrupt : {"raise", "return"}
+        What Ctrl-C does: raise, or return where the search stands, with the status ``interrupted``. Under the
+        published rule, a search of SciPy's, it always raises.
     stopping : {"converged", "published"}
         ``"published"`` replicates the rule of arXiv:2605.11205 for the 2PL: L-BFGS-B from zeros, at most 80
         iterations, ftol 1e-7, |theta| <= 4, |b| <= 5, |log a| <= 3. It stops where it stops; the gradient there is
@@ -112,11 +115,13 @@ class MAP:
     tolerance: float = 1e-6
     max_iterations: int = 200
     ability_sd: float = 1.0
+    on_interrupt: OnInterrupt = "raise"
     stopping: Stopping = "converged"
 
     def __post_init__(self) -> None:
         check_tolerance(self)
         check_whole(self, "max_iterations")
+        check_on_interrupt(self)
         sd = self.ability_sd
         if isinstance(sd, bool) or not (isinstance(sd, (int, float)) and 0 < sd < np.inf):
             raise SettingsError(f"map: ability_sd={self.ability_sd!r}.", "Give a positive number of logits, such as 1.")
@@ -166,7 +171,13 @@ class MAP:
             optimum = published_search(objective)
         else:
             start = objective.start()
-            optimum = minimize(objective, start, tolerance=self.tolerance, max_iterations=self.max_iterations)
+            optimum = minimize(
+                objective,
+                start,
+                tolerance=self.tolerance,
+                max_iterations=self.max_iterations,
+                return_interrupted=self.on_interrupt == "return",
+            )
         report = Report(responses, model, objective, optimum, items, kept, seen, self.stopping == "published")
         return report.result(self.name, self.tolerance)
 

@@ -137,6 +137,11 @@ def overdispersion_warning(ratio: float) -> Sentences:
     )
 
 
+def interrupted_warning(iterations: int) -> str:
+    """Return what to know of a search that Ctrl-C ended."""
+    return f"Interrupted after {iterations} iterations: this is where the search stood, not a maximum."
+
+
 def _items_named(items: ItemParameters, which: BoolArray, *, by: FloatArray) -> str:
     texts = [
         f"{name[:60]!r} (slope {a:.3g}, intercept {d:.3g})"

@@ -139,7 +139,7 @@ class Report:
         if self.published:
             tolerance = PUBLISHED_FTOL
         return Convergence(
-            "converged" if found.converged else "iteration_limit",
+            "converged" if found.converged else "interrupted" if found.interrupted else "iteration_limit",
             iterations=found.iterations,
             last_change=found.last_change,
             tolerance=tolerance,
@@ -164,6 +164,8 @@ class Report:
             )
         elif saddle and self.optimum.converged:
             failures += ("The search ended at a saddle point, not at a maximum.",)
+        if self.optimum.interrupted:
+            warnings += (map_checks.interrupted_warning(self.optimum.iterations),)
         if self.optimum.stood_still:
             failures += (
                 f"The search stood still after {self.optimum.iterations} iterations with a gradient of "

@@ -44,6 +44,8 @@ class Optimum:
     converged : bool
     stood_still : bool
         Whether the search ended before its limit without a step that made progress, short of convergence.
+    interrupted : bool
+        Whether Ctrl-C ended the search.
     message : str
         Of SciPy, under the published rule.
     values : tuple of float
@@ -55,6 +57,7 @@ class Optimum:
     last_change: float
     converged: bool
     stood_still: bool = False
+    interrupted: bool = False
     message: str = ""
     values: tuple[float, ...] = ()
 
@@ -64,7 +67,14 @@ class Optimum:
         return float(np.abs(self.at.gradient).max())
 
 
-def minimize(objective: JointObjective, start: FloatArray, *, tolerance: float, max_iterations: int) -> Optimum:
+def minimize(
+    objective: JointObjective,
+    start: FloatArray,
+    *,
+    tolerance: float,
+    max_iterations: int,
+    return_interrupted: bool = False,
+) -> Optimum:
     """Return the minimum that truncated Newton steps reach from `start`; F never rises.
 
     Parameters
@@ -74,6 +84,8 @@ def minimize(objective: JointObjective, start: FloatArray, *, tolerance: float, 
     tolerance : float
         Converged when no element of the gradient and no change of a parameter exceeds it.
     max_iterations : int
+    return_interrupted : bool
+        Whether Ctrl-C ends the search and not the program.
 
     Notes
     -----
@@ -83,23 +95,28 @@ def minimize(objective: JointObjective, start: FloatArray, *, tolerance: float, 
     at = objective.evaluate(rescaled(objective, start))
     values = [at.value]
     first, change, exact = float(np.linalg.norm(at.gradient)), np.nan, False
-    for iteration in range(1, max_iterations + 1):
-        looseness = min(LOOSEST_DIRECTION, float(np.linalg.norm(at.gradient)) / first if first > 0 else 0.0)
-        hessian = arrow_hessian(objective, at, exact=exact)
-        if not hessian.items_are_definite:
-            hessian = arrow_hessian(objective, at, exact=False)
-        new = _line_search(objective, at, newton_direction(hessian, max(looseness, TIGHTEST_DIRECTION)))
-        if new is None:  # no better point along the direction: rounding, or the minimum itself
-            converged = bool(np.abs(at.gradient).max() <= tolerance)
-            return Optimum(at, iteration, change, converged, not converged, values=tuple(values))
-        change = float(np.abs(new.point - at.point).max())
-        exact = at.value - new.value < NEAR * abs(new.value)
-        if new.curves is not None:
-            exact &= float(np.linalg.norm(new.gradient)) > FAST * float(np.linalg.norm(at.gradient))
-        at = new
-        values.append(at.value)
-        if max(change, float(np.abs(at.gradient).max())) <= tolerance:
-            return Optimum(at, iteration, change, True, values=tuple(values))
+    try:
+        for iteration in range(1, max_iterations + 1):
+            looseness = min(LOOSEST_DIRECTION, float(np.linalg.norm(at.gradient)) / first if first > 0 else 0.0)
+            hessian = arrow_hessian(objective, at, exact=exact)
+            if not hessian.items_are_definite:
+                hessian = arrow_hessian(objective, at, exact=False)
+            new = _line_search(objective, at, newton_direction(hessian, max(looseness, TIGHTEST_DIRECTION)))
+            if new is None:  # no better point along the direction: rounding, or the minimum itself
+                converged = bool(np.abs(at.gradient).max() <= tolerance)
+                return Optimum(at, iteration, change, converged, not converged, values=tuple(values))
+            change = float(np.abs(new.point - at.point).max())
+            exact = at.value - new.value < NEAR * abs(new.value)
+            if new.curves is not None:
+                exact &= float(np.linalg.norm(new.gradient)) > FAST * float(np.linalg.norm(at.gradient))
+            at = new
+            values.append(at.value)
+            if max(change, float(np.abs(at.gradient).max())) <= tolerance:
+                return Optimum(at, iteration, change, True, values=tuple(values))
+    except KeyboardInterrupt:
+        if not return_interrupted:
+            raise
+        return Optimum(at, len(values) - 1, change, False, interrupted=True, values=tuple(values))
     return Optimum(at, max_iterations, change, False, values=tuple(values))
 
 
@@ -234,4 +251,4 @@ def published_search(objective: JointObjective) -> Optimum:
     at = objective.evaluate(inner(np.asarray(found.x)))
     change = float(np.abs(inner(points[-1]) - inner(points[-2])).max()) if len(points) > 1 else np.nan
     stood_still = not found.success and found.nit < PUBLISHED_ITERATIONS
-    return Optimum(at, int(found.nit), change, bool(found.success), stood_still, str(found.message))
+    return Optimum(at, int(found.nit), change, bool(found.success), stood_still, message=str(found.message))

@@ -15,7 +15,7 @@ from psychoeval.estimators.native.mml_latent import maximize_with_law
 from psychoeval.estimators.native.mml_report import Report
 from psychoeval.estimators.native.mml_search import maximize
 from psychoeval.estimators.native.modeled import modeled
-from psychoeval.estimators.native.settings import check_tolerance, check_whole
+from psychoeval.estimators.native.settings import OnInterrupt, check_on_interrupt, check_tolerance, check_whole
 from psychoeval.estimators.settings import usable_cores
 from psychoeval.irt.models import ItemModel, check_degrees_of_freedom
 from psychoeval.irt.parameters import AbilityMethod
@@ -27,11 +27,10 @@ Signs = Literal["positive", "free"]
 Errors = Literal["auto", "full", "blocks", "none"]
 Scoring = Literal["EAP", "MAP", "ML", "WLE"]
 Latent = Literal["normal", "empirical"]
-OnInterrupt = Literal["raise", "return"]
 Disconnected = Literal["refuse", "one distribution"]
 _CHOICES: Final = {
     "slopes": Signs, "latent": Latent, "standard_errors": Errors, "ability_method": Scoring,
-    "on_interrupt": OnInterrupt, "disconnected": Disconnected,
+    "disconnected": Disconnected,
 }  # fmt: skip
 
 
@@ -145,6 +144,7 @@ class MML:
     def __post_init__(self) -> None:
         check_tolerance(self)
         check_whole(self, "max_iterations")
+        check_on_interrupt(self)
         if self.n_threads is not None:
             check_whole(self, "n_threads")
         for name, choices in _CHOICES.items():

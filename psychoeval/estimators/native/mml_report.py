@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.estimators.native.map_checks import overdispersion_warning, with_runaways
+from psychoeval.estimators.native.map_checks import interrupted_warning, overdispersion_warning, with_runaways
 from psychoeval.estimators.native.mml_abilities import ItemUncertainty, Scorer, few_persons
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_covariance import NO_MAXIMUM, ItemErrors, item_errors
@@ -259,7 +259,7 @@ class Report:
             why = "slopes had run to their bound. Hold" if self.maximum.pinned[:, 0].any() else MORE
             out.append(f"EM stopped after {n} iterations, before it converged: {why} the items by priors {AS_IN}.")
         if ended == "interrupted":
-            out.append(f"Interrupted after {n} iterations: this is where the search stood, not a maximum.")
+            out.append(interrupted_warning(n))
         if self.maximum.counts.nodes.capped:
             out.append(
                 f"Steep slopes ask for more than {self.maximum.counts.nodes.theta.size} nodes, which is the limit: "

@@ -14,7 +14,7 @@ from psychoeval.estimators.native.random_item_population import Population
 from psychoeval.estimators.native.random_item_prior import PopulationPrior
 from psychoeval.estimators.native.random_item_report import Report
 from psychoeval.estimators.native.random_item_search import maximize
-from psychoeval.estimators.native.settings import check_tolerance
+from psychoeval.estimators.native.settings import OnInterrupt, check_on_interrupt, check_tolerance
 from psychoeval.irt.models import Beta, ItemModel, LogitNormal
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
@@ -58,6 +58,8 @@ class RandomItem:
         in units of their SD) and no change of a parameter in the last iteration exceeds it.
     max_iterations : int
         Of quasi-Newton steps of the population, each with Newton steps of the abilities.
+    on_interrupt : {"raise", "return"}
+        What Ctrl-C does: raise, or return where the search stands, with the status ``interrupted``.
     location : {"intercept", "difficulty"}
         What is bivariate normal with log a: the intercept d, or the difficulty b = -d / a (the same for Rasch).
         ``log_evidence`` tells which suits the data.
@@ -106,6 +108,7 @@ class RandomItem:
     quadrature_points: int = 7
     tolerance: float = 1e-6
     max_iterations: int = 200
+    on_interrupt: OnInterrupt = "raise"
     location: Location = "intercept"
 
     def __post_init__(self) -> None:
@@ -119,6 +122,7 @@ class RandomItem:
                 f"Choose one of {', '.join(get_args(Location))}.",
             )
         check_tolerance(self)
+        check_on_interrupt(self)
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
         """Fit abilities and the population of items.
@@ -157,6 +161,7 @@ class RandomItem:
             points=self.quadrature_points,
             tolerance=self.tolerance,
             max_iterations=self.max_iterations,
+            return_interrupted=self.on_interrupt == "return",
         )
         n_free = int(population.free.sum()) + 1
         return Report(taking, model, cells, optimum, n_free, self.quadrature_points).result(self.name, self.tolerance)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.estimators.native.map_checks import constant_warning, overdispersion_warning
+from psychoeval.estimators.native.map_checks import constant_warning, interrupted_warning, overdispersion_warning
 from psychoeval.estimators.native.modeled import Modeled
 from psychoeval.estimators.native.random_item_cells import Cells
 from psychoeval.estimators.native.random_item_population import LOG_SLOPE_SD, LOGIT_GUESSING, SIZE, SMALLEST_SD
@@ -214,7 +214,7 @@ class Report:
     def _convergence(self, tolerance: float) -> Convergence:
         found = self.optimum
         return Convergence(
-            "converged" if found.converged else "iteration_limit",
+            "converged" if found.converged else "interrupted" if found.interrupted else "iteration_limit",
             iterations=found.iterations,
             last_change=found.last_change,
             tolerance=tolerance,
@@ -231,7 +231,8 @@ class Report:
             )
         if not point.is_maximum:
             failures += ("The abilities are not at a maximum where the search ended: they have no standard errors.",)
-        warnings = factor_warning(part, "equal" if self._is_rasch else "positive")
+        warnings: Sentences = (interrupted_warning(self.optimum.iterations),) if self.optimum.interrupted else ()
+        warnings += factor_warning(part, "equal" if self._is_rasch else "positive")
         warnings += disconnected_warning(part, "Only the distributions of abilities and of items link them")
         warnings += self._flat_items() + self._spreads() + constant_warning(taking.item_status, HELD_BY_POPULATION)
         if not part.is_binary:

@@ -53,6 +53,7 @@ class Optimum:
     converged: bool
     stood_still: bool
     values: tuple[tuple[float, float], ...]
+    interrupted: bool = False
 
 
 def start_point(cells: Cells, population: Population, prior: PopulationPrior, rule: Rule) -> Point:
@@ -76,7 +77,14 @@ def _logits(right: FloatArray, trials: FloatArray) -> FloatArray:
 
 
 def maximize(
-    cells: Cells, population: Population, prior: PopulationPrior, *, points: int, tolerance: float, max_iterations: int
+    cells: Cells,
+    population: Population,
+    prior: PopulationPrior,
+    *,
+    points: int,
+    tolerance: float,
+    max_iterations: int,
+    return_interrupted: bool = False,
 ) -> Optimum:
     """Return the population of greatest evidence, and the mode of the abilities there.
 
@@ -92,6 +100,8 @@ def maximize(
         Converged when neither an element of the gradient nor the last change of a parameter exceeds it.
     max_iterations : int
         Of quasi-Newton (BFGS) steps of the population, each with Newton steps of the abilities.
+    return_interrupted : bool
+        Whether Ctrl-C ends the search and not the program.
     """
     stages = [(few, near) for few, near in STAGES if few < points] + [(points, 0.0)]
     rules = [(Rule.of(number, has_slopes=population.has_slopes), near) for number, near in stages]
@@ -100,32 +110,37 @@ def maximize(
     inverse = _inverse_curvature(point)
     values: list[tuple[float, float]] = []
     change, is_last_try = 1.0, False
-    for iteration in range(1, max_iterations + 1):
-        inner = max(SHORTEST, INNER_TOLERANCE * min(1.0, change))
-        new = _line_search(cells, point, inverse, rule, inner, COARSE_HALVINGS if rules else MAX_HALVINGS)
-        if new is None:
-            if rules:
+    try:
+        for iteration in range(1, max_iterations + 1):
+            inner = max(SHORTEST, INNER_TOLERANCE * min(1.0, change))
+            new = _line_search(cells, point, inverse, rule, inner, COARSE_HALVINGS if rules else MAX_HALVINGS)
+            if new is None:
+                if rules:
+                    rule, near = rules.pop(0)
+                    point = settle(cells, point, rule, inner)
+                    inverse = _inverse_curvature(point)
+                    continue
+                if not is_last_try:  # from the abilities' mode to rounding, and a fresh curvature
+                    is_last_try, change = True, 0.0
+                    point = settle(cells, point, rule, SHORTEST)
+                    inverse = _inverse_curvature(point)
+                    continue
+                converged = point.largest_gradient <= tolerance
+                return Optimum(point, iteration, change, converged, not converged, tuple(values))
+            values.append((point.evidence, new.evidence))
+            moved = _parameters(new) - _parameters(point)
+            change = float(max(np.abs(moved).max(), np.abs(new.t - point.t).max() / new.sd))
+            inverse = _updated(inverse, moved, point, new)
+            point = new
+            if rules and change < near:
                 rule, near = rules.pop(0)
-                point = settle(cells, point, rule, inner)
-                inverse = _inverse_curvature(point)
-                continue
-            if not is_last_try:  # from the abilities' mode to rounding, and a fresh curvature
-                is_last_try, change = True, 0.0
-                point = settle(cells, point, rule, SHORTEST)
-                inverse = _inverse_curvature(point)
-                continue
-            converged = point.largest_gradient <= tolerance
-            return Optimum(point, iteration, change, converged, not converged, tuple(values))
-        values.append((point.evidence, new.evidence))
-        moved = _parameters(new) - _parameters(point)
-        change = float(max(np.abs(moved).max(), np.abs(new.t - point.t).max() / new.sd))
-        inverse = _updated(inverse, moved, point, new)
-        point = new
-        if rules and change < near:
-            rule, near = rules.pop(0)
-            point = settle(cells, point, rule, INNER_TOLERANCE)
-        elif not rules and max(change, point.largest_gradient) <= tolerance:
-            return Optimum(point, iteration, change, True, False, tuple(values))
+                point = settle(cells, point, rule, INNER_TOLERANCE)
+            elif not rules and max(change, point.largest_gradient) <= tolerance:
+                return Optimum(point, iteration, change, True, False, tuple(values))
+    except KeyboardInterrupt:
+        if not return_interrupted:
+            raise
+        return Optimum(point, len(values), change, False, False, tuple(values), interrupted=True)
     return Optimum(point, max_iterations, change, False, False, tuple(values))
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 from psychoeval.errors import SettingsError
+
+#: What Ctrl-C does: raise, or return where the search stands.
+OnInterrupt = Literal["raise", "return"]
 
 
 def check_tolerance(estimator: Any) -> None:
@@ -29,3 +32,17 @@ def check_whole(estimator: Any, name: str) -> None:
     value = getattr(estimator, name)
     if isinstance(value, bool) or not (isinstance(value, int) and value > 0):
         raise SettingsError(f"{estimator.name}: {name}={value!r}.", "Give a positive whole number.")
+
+
+def check_on_interrupt(estimator: Any) -> None:
+    """Refuse an `on_interrupt` that is neither ``"raise"`` nor ``"return"``.
+
+    Raises
+    ------
+    SettingsError
+    """
+    if estimator.on_interrupt not in get_args(OnInterrupt):
+        raise SettingsError(
+            f"{estimator.name}: on_interrupt={estimator.on_interrupt!r} is unknown.",
+            f"Choose one of {', '.join(get_args(OnInterrupt))}.",
+        )

@@ -9,7 +9,7 @@ import numpy as np
 
 from psychoeval.errors import ModelError
 from psychoeval.estimators.native.modeled import modeled
-from psychoeval.estimators.native.settings import check_tolerance, check_whole
+from psychoeval.estimators.native.settings import OnInterrupt, check_on_interrupt, check_tolerance, check_whole
 from psychoeval.estimators.native.variational_guessing import (
     BetaGuessing,
     FixedGuessing,
@@ -48,6 +48,8 @@ class VI:
         iteration the bound.
     max_iterations : int
         Of sweeps; one more where the last was refused for lowering the bound.
+    on_interrupt : {"raise", "return"}
+        What Ctrl-C does: raise, or return where the search stands, with the status ``interrupted``.
 
     Raises
     ------
@@ -90,10 +92,12 @@ class VI:
     name: ClassVar[str] = "vi"
     tolerance: float = 1e-10
     max_iterations: int = 1000
+    on_interrupt: OnInterrupt = "raise"
 
     def __post_init__(self) -> None:
         check_tolerance(self)
         check_whole(self, "max_iterations")
+        check_on_interrupt(self)
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
         """Fit the posterior.
@@ -125,7 +129,12 @@ class VI:
         problem = MeanField(
             part.successes, part.trials, slope, intercept, common_slope=model.name == "1PL", guessing=guessing
         )
-        optimum = maximize(problem, tolerance=self.tolerance, max_iterations=self.max_iterations)
+        optimum = maximize(
+            problem,
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+            return_interrupted=self.on_interrupt == "return",
+        )
         with np.errstate(over="ignore", invalid="ignore"):  # what has no number is reported
             return Report(taking, model, problem, optimum).result(self.name, self.tolerance)
 

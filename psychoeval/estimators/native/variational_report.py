@@ -9,7 +9,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.estimators.native.map_checks import HELD, constant_warning, overdispersion_warning, with_runaways
+from psychoeval.estimators.native.map_checks import (
+    HELD,
+    constant_warning,
+    interrupted_warning,
+    overdispersion_warning,
+    with_runaways,
+)
 from psychoeval.estimators.native.map_objective import row_blocks
 from psychoeval.estimators.native.modeled import Modeled
 from psychoeval.estimators.native.variational_search import Optimum
@@ -127,7 +133,7 @@ class Report:
     def _convergence(self, tolerance: float) -> Convergence:
         found = self.optimum
         return Convergence(
-            "converged" if found.converged else "iteration_limit",
+            "converged" if found.converged else "interrupted" if found.interrupted else "iteration_limit",
             iterations=found.iterations,
             last_change=found.last_change,
             tolerance=tolerance,
@@ -143,7 +149,9 @@ class Report:
             f"is bounded once more: on simulated {self.model.name} data {TOO_SMALL[self.model.name]}. {INSTEAD}"
         )
         found = Judgement(failures, (too_small,))
-        if not (self.optimum.converged or failures):
+        if self.optimum.interrupted:
+            found += Judgement(warnings=(interrupted_warning(self.optimum.iterations),))
+        elif not (self.optimum.converged or failures):
             bounds = self.optimum.bounds
             rise = bounds[-1] - bounds[max(-2, -len(bounds))]
             found += Judgement(

@@ -33,6 +33,8 @@ class Optimum:
     last_change : float
         Largest change of a factor's parameter (means, and logs of SDs) by that sweep.
     converged : bool
+    interrupted : bool
+        Whether Ctrl-C ended the search.
     bounds : tuple of float
         After each accepted iteration; never falls.
     """
@@ -41,10 +43,11 @@ class Optimum:
     iterations: int
     last_change: float
     converged: bool
+    interrupted: bool
     bounds: tuple[float, ...]
 
 
-def maximize(problem: MeanField, *, tolerance: float, max_iterations: int) -> Optimum:
+def maximize(problem: MeanField, *, tolerance: float, max_iterations: int, return_interrupted: bool = False) -> Optimum:
     """Return the stationary point that accelerated sweeps reach from `problem.start()`.
 
     Each iteration extrapolates from the last sweeps (Anderson acceleration; Walker & Ni 2011,
@@ -56,29 +59,36 @@ def maximize(problem: MeanField, *, tolerance: float, max_iterations: int) -> Op
     tolerance : float
         Converged when one sweep changes no parameter by more, nor the last iteration the bound.
     max_iterations : int
+    return_interrupted : bool
+        Whether Ctrl-C ends the search and not the program.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        return _maximize(problem, tolerance, max_iterations)
+        return _maximize(problem, tolerance, max_iterations, return_interrupted)
 
 
-def _maximize(problem: MeanField, tolerance: float, max_iterations: int) -> Optimum:
+def _maximize(problem: MeanField, tolerance: float, max_iterations: int, return_interrupted: bool) -> Optimum:
     here = problem.sweep(problem.start())
     points, steps, bounds, iterations = [here.at.vector], [_step(here)], [here.elbo], 1
-    converged = False
-    while iterations < max_iterations and not converged:
-        trial = problem.sweep(here.at.with_vector(extrapolated(points, steps)))
-        iterations += 1
-        rounding = ROUNDING * abs(here.elbo)
-        if not trial.elbo >= here.elbo - rounding and len(points) > 1:
-            trial, points, steps = problem.sweep(here.next), [], []
+    converged = interrupted = False
+    try:
+        while iterations < max_iterations and not converged:
+            trial = problem.sweep(here.at.with_vector(extrapolated(points, steps)))
             iterations += 1
-        if not np.isfinite(trial.elbo):
-            break
-        gain, here = trial.elbo - here.elbo, trial
-        points, steps = [*points[-MEMORY:], here.at.vector], [*steps[-MEMORY:], _step(here)]
-        bounds.append(here.elbo)
-        converged = bool(np.abs(steps[-1]).max() <= tolerance and abs(gain) <= max(tolerance, rounding))
-    return Optimum(here, iterations, float(np.abs(_step(here)).max()), converged, tuple(bounds))
+            rounding = ROUNDING * abs(here.elbo)
+            if not trial.elbo >= here.elbo - rounding and len(points) > 1:
+                trial, points, steps = problem.sweep(here.next), [], []
+                iterations += 1
+            if not np.isfinite(trial.elbo):
+                break
+            gain, here = trial.elbo - here.elbo, trial
+            points, steps = [*points[-MEMORY:], here.at.vector], [*steps[-MEMORY:], _step(here)]
+            bounds.append(here.elbo)
+            converged = bool(np.abs(steps[-1]).max() <= tolerance and abs(gain) <= max(tolerance, rounding))
+    except KeyboardInterrupt:
+        if not return_interrupted:
+            raise
+        interrupted = True
+    return Optimum(here, iterations, float(np.abs(_step(here)).max()), converged, interrupted, tuple(bounds))
 
 
 def extrapolated(points: list[FloatArray], steps: list[FloatArray]) -> FloatArray:
