@@ -110,5 +110,7 @@ def test_its_own_example_data_by_equateirt_itself(model: str) -> None:
         found = linked(forms[0], forms[1], method, model)
         theirs = np.array(covariance).reshape(2, 2)
         if method == "mean-sigma" and model != "rasch":
-            theirs = found[1]  # its errors are other ones, see above
+            n = len(set(forms[0].items) & set(forms[1].items))
+            assert np.sqrt(theirs[0, 0] / found[1][0, 0]) == pytest.approx((n - 1) / n, rel=1e-9)
+            theirs = found[1]
         assert_same(found, scale, shift, theirs)
