@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from psychoeval.agreement.alignment import Transformation
 from psychoeval.agreement.linking_anchors import AnchorTable
 from psychoeval.irt.linking import LinkingMethod
-from psychoeval.irt.parameters import Abilities, ItemParameters
+from psychoeval.irt.parameters import Abilities, ItemParameters, readonly
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +55,10 @@ class Link:
     items: ItemParameters | None
     anchors: AnchorTable
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.covariance is not None:
+            object.__setattr__(self, "covariance", readonly(self.covariance, (2, 2), "covariance"))
 
     @property
     def scale(self) -> float:

@@ -199,6 +199,8 @@ def test_the_result_is_frozen_and_plain() -> None:
         found.method = "haebara"  # type: ignore[misc]
     with pytest.raises(ValueError, match="read-only"):
         found.anchors.columns["p"][0] = 0.0
+    assert found.covariance is not None
+    assert not found.covariance.flags.writeable
     content = json.loads(json.dumps(found.to_dict()))
     assert (content["scale"], content["on"]) == (found.scale, "items")
     assert len(content["anchors"]) == 10
