@@ -104,7 +104,8 @@ REGISTRY: Final[dict[str, Entry]] = {
     "random-item": Entry(
         "psychoeval.estimators.native.random_item:RandomItem", "numpy", ("Rasch", "2PL", "3PL"), ("binary", "counts"),
         _IRT, "none", "posterior-average",
-        "empirical Bayes for few systems and many items: items integrated out over an estimated population",
+        "empirical Bayes for few systems and many items: items integrated out over a population, itself estimated with "
+        "abilities integrated out",
         estimates_population=True,
     ),
     "vi": Entry(

@@ -74,6 +74,22 @@ def ranks(values: FloatArray) -> FloatArray:
     return out
 
 
+def rank_words(ranks: FloatArray) -> list[str]:
+    """Return mean ranks as readers know them: a tie as the ranks that it shares, "" where there is none.
+
+    Examples
+    --------
+    >>> rank_words(np.array([2.5, 1.0, np.nan, 2.5]))
+    ['2-3', '1', '', '2-3']
+    """
+    _, place, size = np.unique(ranks, return_inverse=True, return_counts=True, equal_nan=True)
+    half = (size[place] - 1) / 2
+    return [
+        "" if np.isnan(r) else f"{r:.0f}" if not h else f"{r - h:.0f}-{r + h:.0f}"
+        for r, h in zip(ranks, half, strict=True)
+    ]
+
+
 def compare_ranks(ids: tuple[str, ...], first: FloatArray, second: FloatArray) -> RankComparison | None:
     """Compare two rankings of the persons `ids`; None if fewer than two have an estimate in both."""
     both = np.flatnonzero(~np.isnan(first) & ~np.isnan(second))

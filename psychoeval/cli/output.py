@@ -7,10 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from psychoeval.agreement.alignment import standardisation
+from psychoeval.agreement.groups import group_verdicts
+from psychoeval.agreement.ranks import rank_words
 from psychoeval.agreement.sampled import chains_row, prediction_lines, sampling_content
 from psychoeval.cli.console import Format, plain, print_json, print_rows, print_table, records, say
+from psychoeval.results.fit_result import LIKELIHOOD_WORDS
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from psychoeval.agreement.comparison import Comparison
     from psychoeval.availability import EngineState
     from psychoeval.responses.matrix import Responses
@@ -40,6 +45,7 @@ def print_comparison(comparison: Comparison, responses: Responses, table: str, o
     print(_headline(responses))
     print()
     print_rows([_status_row(f) for f in comparison.fits], output, "Estimators", _DIGITS)
+    _print_kinds(comparison.fits)
     for fit_result in comparison.fits:
         for sentence in fit_result.convergence.failures:
             print(f"Do not trust {fit_result.label}: {sentence}")
@@ -53,6 +59,14 @@ def print_comparison(comparison: Comparison, responses: Responses, table: str, o
     _print_likelihoods(comparison)
     if comparison.predictions:
         print("\n".join(["", *prediction_lines(comparison.predictions)]))
+
+
+def _print_kinds(fits: Sequence[FitResult]) -> None:
+    """Say what the kinds of log-likelihood among the fits are."""
+    kinds = dict.fromkeys(f.log_likelihood_kind for f in fits)
+    words = [": ".join(LIKELIHOOD_WORDS[k]) for k in kinds if k is not None]
+    if words:
+        print(f"Log-likelihoods of different kinds are never compared. {'; '.join(words)}.\n")
 
 
 def _print_chains(sampled: Sequence[FitResult]) -> None:
@@ -72,9 +86,10 @@ def _print_ranks(comparison: Comparison, person_label: str) -> None:
     ranks = comparison.rank_table(("rank", "estimate"))
     names = [n for n in comparison.names if f"{n} rank" in ranks.columns]
     shown = len(ranks) if len(ranks) <= _MOST_PERSONS else _MOST_OF_MANY_PERSONS
+    words = {n: rank_words(ranks[f"{n} rank"].to_numpy()) for n in names}
     rows = [
-        {person_label: row["person"]} | {n: f"{row[f'{n} rank']:.4g} ({row[f'{n} estimate']:.2f})" for n in names}
-        for row in ranks.head(shown).to_dict("records")
+        {person_label: who} | {n: f"{words[n][k] or '-'} ({ranks[f'{n} estimate'][k]:.2f})" for n in names}
+        for k, who in _alike(ranks, names, shown)
     ]
     units = [
         f"{n}: logits / {f.latent_distribution.sd:.3f}"
@@ -86,12 +101,25 @@ def _print_ranks(comparison: Comparison, person_label: str) -> None:
         for n, f in zip(comparison.names, comparison.fits, strict=True)
         if n in names and f.abilities is not None and f.abilities.scale == "logit" and standardisation(f) is None
     ]
-    title = f"{person_label.capitalize()}s: rank (estimate), best mean rank first; ties share their mean rank"
+    title = f"{person_label.capitalize()}s: rank (estimate), best mean rank first; those tied share a range"
     print_rows(rows, "table", title)
     if units:
         print(f"Estimates of item response models are in latent SDs ({'; '.join(units)}).\n")
     if shown < len(ranks):
-        print(f"{shown} of {len(ranks)} {person_label}s shown; all are in the report and --format json.\n")
+        print(
+            f"{person_label.capitalize()}s alike in every fit share a row; {shown} rows at most. "
+            f"All {len(ranks)} are in the report and --format json.\n"
+        )
+
+
+def _alike(ranks: pd.DataFrame, names: Sequence[str], most: int) -> list[tuple[int, str]]:
+    """Return rows to print and whom they are about: with more persons than rows, those alike in every fit share one."""
+    if len(ranks) <= most:
+        return list(enumerate(ranks["person"]))
+    columns = [f"{n} {what}" for n in names for what in ("rank", "estimate")]
+    groups = ranks.groupby([ranks[c].round(9) for c in columns], sort=False, dropna=False)["person"]
+    first = [(int(g.index[0]), g.iloc[0] + (f" and {len(g) - 1} more" if len(g) > 1 else "")) for _, g in groups]
+    return first[:most]
 
 
 def _print_items(comparison: Comparison) -> None:
@@ -112,17 +140,26 @@ def _print_items(comparison: Comparison) -> None:
         {"item": i} | {n: "a = {:.3f}, d = {:.3f}".format(*column.get(i, missing)) for n, column in columns.items()}
         for i in item_ids
     ]
-    print_rows(rows, "table", "Items: slope a and intercept d, b = -d / a")
+    print_rows(rows, "table", "Items: slope a and intercept d, b = -d / a; the mean of the abilities is 0 unless said")
+    for name, f in zip(comparison.names, comparison.fits, strict=True):
+        if origin := (f.statistics or {}).get("identification"):
+            print(f"{name}: {origin}, not the mean of the abilities: compare its d with others' up to a shift.\n")
 
 
 def _print_verdicts(comparison: Comparison) -> None:
-    verdicts = comparison.verdict_table()
-    print_table(verdicts.drop(columns="reason"), "table", "Verdicts")
-    if len(verdicts) > _MOST_REASONS:
-        print(f"The reasons of {len(verdicts)} verdicts are in the report and --format csv.")
-        return
-    for first, second, verdict, reason in verdicts[["first", "second", "verdict", "reason"]].itertuples(index=False):
-        print(f"{first} / {second}: {verdict}. {reason}")
+    groups = group_verdicts(comparison.names, comparison.pairs)
+    print(f"Verdicts on {len(comparison.pairs)} pairs" if groups else "Verdicts: none, there is one fit")
+    for g in groups:
+        named = f", {g.name}" if g.name else ""
+        count = f"{len(g.pairs)} pair{'s' if len(g.pairs) > 1 else ''}"
+        print(f"- {g.verdict} ({count}{named}): {g.who}. {g.differences}".rstrip())
+    print()
+    many = len(comparison.pairs) > _MOST_REASONS
+    for p in comparison.pairs:
+        if not many or p.verdict == "disagree":
+            print(f"{p.first} / {p.second}: {p.verdict}. {p.reason}")
+    if many:
+        print(f"The reasons of all {len(comparison.pairs)} verdicts are in the report and --format csv.")
 
 
 def _print_likelihoods(comparison: Comparison) -> None:
@@ -165,13 +202,14 @@ def _headline(responses: Responses) -> str:
 
 
 def _status_row(fit_result: FitResult) -> dict[str, Any]:
+    kind = fit_result.log_likelihood_kind
     return {
         "estimator": fit_result.estimator,
         "model": "-" if fit_result.model is None else fit_result.model.label,
         "status": fit_result.convergence.status,
         "iterations": fit_result.convergence.iterations,
         "log-likelihood": fit_result.log_likelihood,
-        "kind": fit_result.log_likelihood_kind,
+        "kind": None if kind is None else LIKELIHOOD_WORDS[kind][0],
         "latent SD": None if fit_result.latent_distribution is None else fit_result.latent_distribution.sd,
         "parameters": fit_result.n_parameters,
         "AIC": fit_result.aic,

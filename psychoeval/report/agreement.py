@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from psychoeval.agreement.differences import TermComparison
 from psychoeval.agreement.findings import NOUNS
 from psychoeval.agreement.frames import Alignment
+from psychoeval.agreement.groups import VerdictGroup, group_verdicts
 from psychoeval.agreement.pair import PairComparison
 from psychoeval.agreement.thresholds import THRESHOLDS, Threshold
 from psychoeval.plots.canvas import cut
@@ -25,8 +26,8 @@ _LOOKS: Final = (
     ("disagree", "disagree", "≠"),
     ("not comparable", "none", "∅"),
 )
-#: With more pairs than this those with a proportion, whose reasons are alike, are folded.
-MANY_PAIRS: Final = 21
+#: With more pairs than this they are grouped, and only the reasons of those that differ are unfolded.
+MANY_PAIRS: Final = 6
 _ORDER: Final = ("disagree", "scaled", "agree", "none")
 
 
@@ -57,7 +58,6 @@ class PairRow:
     top: str
     moved: str
     notes: tuple[str, ...]
-    with_proportion: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,16 @@ class TermRow:
 class Agreement:
     """The agreement of all fits; `matrix` has the verdict below the diagonal and tau-b above it.
 
-    `scores` are the pairs with a proportion that agree, set apart where there are many pairs.
+    `groups` say the verdicts in short where there are many; then `apart` are the pairs that differ, else all pairs, and
+    `folded` the rest.
     """
 
     labels: tuple[str, ...]
     summary: tuple[str, ...]
     matrix: tuple[tuple[Verdict | float | None, ...], ...]
-    pairs: tuple[PairRow, ...]
-    scores: tuple[PairRow, ...]
+    groups: tuple[tuple[Verdict, VerdictGroup], ...]
+    apart: tuple[PairRow, ...]
+    folded: tuple[PairRow, ...]
     terms: tuple[TermRow, ...]
     thresholds: tuple[Threshold, ...]
 
@@ -91,13 +93,13 @@ def agreement(comparison: Comparison) -> Agreement:
     pairs, labels = comparison.pairs, comparison.names
     rows = sorted((_pair_row(p) for p in pairs), key=lambda r: _ORDER.index(r.verdict.look))
     terms = tuple(_term_row(p, t) for p in pairs for t in p.terms if t.aligned.n)
-    apart = [r for r in rows if r.with_proportion and r.verdict.look in ("agree", "scaled")]
-    if len(rows) <= MANY_PAIRS or len(apart) == len(rows):
-        apart = []
-    first = tuple(r for r in rows if r not in apart)
+    many = len(rows) > MANY_PAIRS
+    apart = tuple(r for r in rows if not many or r.verdict.look == "disagree")
+    groups = tuple((verdict(g.verdict), g) for g in group_verdicts(labels, pairs)) if many else ()
     return Agreement(
-        labels, _summary(rows), _matrix(labels, pairs), first, tuple(apart), terms, tuple(THRESHOLDS.values())
-    )
+        labels, _summary(rows), _matrix(labels, pairs), groups, apart, tuple(rows[len(apart) :]), terms,
+        tuple(THRESHOLDS.values()),
+    )  # fmt: skip
 
 
 def verdict(text: str) -> Verdict:
@@ -159,7 +161,6 @@ def _pair_row(pair: PairComparison) -> PairRow:
         top,
         moved,
         pair.notes,
-        pair.kind == "proportion",
     )
 
 

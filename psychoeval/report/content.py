@@ -12,7 +12,7 @@ from psychoeval.report.agreement import Agreement, agreement
 from psychoeval.report.likelihood import Maxima
 from psychoeval.report.sampling import SamplingSection, sampling_section
 from psychoeval.report.status import StatusRow, status_row
-from psychoeval.results.fit_result import FitResult
+from psychoeval.results.fit_result import LIKELIHOOD_WORDS, FitResult
 
 if TYPE_CHECKING:
     from psychoeval.agreement.comparison import Comparison
@@ -35,6 +35,7 @@ class Content:
     agreement: Agreement
     items: tuple[items.ItemsTable, ...]
     likelihood: tuple[likelihood.LikelihoodRow, ...]
+    likelihood_words: tuple[tuple[str, str], ...]
     maxima: Maxima
     sampling: SamplingSection | None
     pictures: tuple[pictures.Picture, ...]
@@ -77,6 +78,7 @@ def content(comparison: Comparison, title: str | None = None) -> Content:
         agreement=agreed,
         items=tuple(t for n, f in named if (t := items.items_table(n, f, responses)) is not None),
         likelihood=tuple(likelihood.likelihood_row(n, f) for n, f in named),
+        likelihood_words=tuple(LIKELIHOOD_WORDS.values()),
         maxima=likelihood.maxima(comparison.pairs),
         sampling=sampling_section(comparison, noun),
         pictures=tuple(pictures.pictures(comparison, responses)),

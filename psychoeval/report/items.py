@@ -26,7 +26,7 @@ _STATISTICS: Final = ("proportion_correct", "item_rest_correlation")
 class ItemsTable:
     """One fit's items: `terms` are the columns (estimate and standard error each), `rows` one an item.
 
-    `common` states the parameters that all items share and that have no column.
+    `common` states the parameters that all items share and that have no column, and an origin other than abilities'.
     """
 
     label: str
@@ -61,6 +61,8 @@ def items_table(name: str, fit: FitResult, responses: Responses) -> ItemsTable |
         else:
             terms.append(_HEADS[term])
             columns.append((estimate, error))
+    if origin := (fit.statistics or {}).get("identification"):
+        common.append(f"the origin of b and d: {origin}, not the mean of the abilities")
     ids = source.item_ids
     status: tuple[str, ...] = source.status
     place = {i: k for k, i in enumerate(responses.item_ids)}

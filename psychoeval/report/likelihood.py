@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from psychoeval.agreement.pair import PairComparison
-from psychoeval.results.fit_result import FitResult, LikelihoodKind
-
-#: How the kinds are written.
-_KIND: Final[dict[LikelihoodKind, str]] = {
-    "marginal": "marginal",
-    "joint": "joint",
-    "simulated": "simulated",
-    "item_marginal": "items integrated out",
-    "conditional": "conditional",
-    "elbo": "lower bound (ELBO)",
-}
+from psychoeval.results.fit_result import LIKELIHOOD_WORDS, FitResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +32,7 @@ def likelihood_row(name: str, fit: FitResult) -> LikelihoodRow:
     return LikelihoodRow(
         name,
         fit.convergence.believed,
-        _KIND[fit.log_likelihood_kind] if fit.log_likelihood_kind else "none",
+        LIKELIHOOD_WORDS[fit.log_likelihood_kind][0] if fit.log_likelihood_kind else "none",
         fit.log_likelihood,
         fit.log_likelihood_error,
         fit.n_parameters,
@@ -128,7 +117,7 @@ def _why(fit: FitResult) -> str:
     if not fit.convergence.believed:
         return "not believed"
     if fit.log_likelihood_kind != "marginal":
-        return f"{_KIND[fit.log_likelihood_kind] if fit.log_likelihood_kind else 'unknown'}, not marginal"
+        return f"{LIKELIHOOD_WORDS[fit.log_likelihood_kind][0] if fit.log_likelihood_kind else 'unknown'}, not marginal"
     if fit.model is not None and fit.model.is_penalised:
         return "held by priors: no maximum of the likelihood"
     return "parameters not counted"

@@ -30,11 +30,6 @@ def count(value: float | None) -> str:
     return NONE if value is None else f"{int(value):,}"
 
 
-def rank(value: float) -> str:
-    """Return a rank, with its half where ties share one."""
-    return NONE if math.isnan(value) else f"{value:g}" if value < 1e5 else f"{value:.0f}"
-
-
 def percent(value: float) -> str:
     """Return a share in per cent with one decimal, never rounded to a false 0 or 100."""
     text = f"{100 * value:.1f}"
@@ -76,7 +71,6 @@ def tooltip(value: str) -> str:
 FILTERS: Final[dict[str, Callable[..., str]]] = {
     "number": number,
     "count": count,
-    "rank": rank,
     "percent": percent,
     "seconds": seconds,
     "setting": setting,

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from psychoeval.agreement.alignment import standardisation
+from psychoeval.agreement.ranks import rank_words
 from psychoeval.errors import NotComparableError
 from psychoeval.plots import by_id
 from psychoeval.report import words
@@ -26,9 +27,9 @@ Rows: TypeAlias = "tuple[tuple[str, float, tuple[Cell, ...]], ...]"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Rank, estimate and interval of one person by one fit, and its status where that is not plain."""
+    """Rank (a tie: the ranks it shares), estimate and interval of one person by one fit, and its status."""
 
-    rank: float
+    rank: str
     estimate: float
     low: float
     high: float
@@ -85,13 +86,13 @@ def systems_section(names: Sequence[str], fits: Sequence[FitResult], noun: str) 
 
 
 def _rows(table: by_id.SideBySide, chosen: by_id.Chosen) -> Rows:
-    ranked, mean_rank = by_id.ranks(table.values), by_id.consensus(table)
+    ranked, mean_rank = [rank_words(column) for column in by_id.ranks(table.values).T], by_id.consensus(table)
     statuses = [_statuses(f) for f in table.fits]
     rows = []
     for m, suffix in zip(chosen.rows, chosen.suffixes, strict=True):
         person = table.ids[m]
         cells = tuple(
-            Cell(ranked[m, k], table.values[m, k], table.low[m, k], table.high[m, k], statuses[k].get(person, "absent"))
+            Cell(ranked[k][m], table.values[m, k], table.low[m, k], table.high[m, k], statuses[k].get(person, "absent"))
             for k in range(len(table.fits))
         )
         rows.append((person + suffix, float(mean_rank[m]), cells))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 LikelihoodKind = Literal["marginal", "joint", "simulated", "item_marginal", "conditional", "elbo"]
+#: What the kinds are called in tables, and what they mean.
+LIKELIHOOD_WORDS: Final[dict[LikelihoodKind, tuple[str, str]]] = {
+    "marginal": ("marginal", "abilities integrated out"),
+    "simulated": ("simulated", "abilities integrated out, with Monte Carlo error"),
+    "joint": ("joint", "abilities and items estimated"),
+    "item_marginal": ("items integrated out", "abilities estimated, items integrated out over their population"),
+    "conditional": ("conditional", "given the sum scores"),
+    "elbo": ("lower bound (ELBO)", "what variational inference maximizes"),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import dataclasses
 import os
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -405,17 +406,47 @@ def test_many_fits_stand_in_tables_no_wider_than_the_page(responses, tmp_path, u
     assert all(t.count('<th scope="row">') == 4 + len(SYSTEMS) for t in tables)
 
 
-def test_many_fits_are_counted_and_pairs_with_a_proportion_folded(responses, tmp_path, undrawn):
+def test_many_fits_are_counted_and_their_pairs_grouped(responses, tmp_path, undrawn):
     text = flat(report(many(responses, 9), tmp_path / "r.html").read_text(encoding="utf-8"))
     assert "All 10 may be believed as answers of their methods." in text
-    reasons = text.split("<h3>The reasons</h3>")[1].split('<p class="how">')[0]
-    open_, folded = reasons.split("<summary>Pairs with a proportion, all of which agree at least in ranks: 9</summary>")
-    assert "simple-average" not in open_
-    assert open_.count('<th scope="row">engine') == 36
-    assert folded.count("<br>simple-average</th>") == 9
+    short = text.split("The same in short")[1].split("<h3>The reasons</h3>")[0]
+    assert "group A</th><td>36</td>" in short
+    assert "group A with simple-average" in short
+    open_, folded = text.split("<h3>The reasons</h3>")[1].split("<summary>All pairs: 45</summary>")
+    assert '<th scope="row">' not in open_
+    assert folded.split('<p class="how">')[0].count('<th scope="row">engine') == 45
     few = flat(report(many(responses, 3), tmp_path / "f.html").read_text(encoding="utf-8"))
     assert "engine00 2PL, engine01 2PL, engine02 2PL and simple-average may be believed" in few
-    assert "Pairs with a proportion, all" not in few
+    assert "The same in short" not in few
+    assert "<summary>All pairs" not in few
+
+
+def test_pairs_that_disagree_are_unfolded(responses, tmp_path, undrawn):
+    odd = irt("odd")
+    moved = replace(odd.item_parameters, intercept=odd.item_parameters.intercept[[1, 2, 3, 0, 4]])
+    fits = [*(irt(f"engine{k}") for k in range(3)), replace(odd, item_parameters=moved)]
+    found = compare([*fits, average()], responses=responses)
+    unlike = [p for p in found.pairs if p.verdict == "disagree"]
+    assert len(unlike) == 3
+    text = flat(report(found, tmp_path / "r.html").read_text(encoding="utf-8"))
+    open_, folded = text.split("<h3>The reasons</h3>")[1].split("<summary>All other pairs: 7</summary>")
+    assert all(flat(p.reason) in open_ for p in unlike)
+    assert "disagree" not in folded.split('<p class="how">')[0]
+
+
+def test_a_tie_is_written_as_the_ranks_it_shares(responses, tmp_path, undrawn):
+    fit = average()
+    tied = replace(fit.abilities, estimate=np.array([0.5, 0.5, 0.2, 0.9, 0.2, 0.2]))
+    section = systems_section(["x"], [replace(fit, abilities=tied)], "system")
+    assert [cells[0].rank for _, _, cells in section.rows] == ["1", "2-3", "2-3", "4-6", "4-6", "4-6"]
+
+
+def test_an_origin_other_than_the_abilities_is_said(responses):
+    fit = replace(irt("cml"), statistics={"identification": "difficulties sum to 0 over the estimated items"})
+    table = items_table("cml", fit, responses)
+    assert "the origin of b and d: difficulties sum to 0 over the estimated items, not the mean of the abilities" in (
+        table.common
+    )
 
 
 def test_failures_of_one_kind_are_told_once(responses):
