@@ -55,7 +55,8 @@ class RandomItem:
         Gauss-Hermite nodes a dimension (product rule) around each item's posterior mode.
     tolerance : float
         Converged when no element of the gradient (of the evidence by the population, of the log posterior by abilities
-        in units of their SD) and no change of a parameter in the last iteration exceeds it.
+        in units of their SD) and no change of a parameter in the last iteration exceeds it; also where the search can
+        go no further and no element exceeds .01, with a warning.
     max_iterations : int
         Of quasi-Newton steps of the population, each with Newton steps of the abilities.
     on_interrupt : {"raise", "return"}
