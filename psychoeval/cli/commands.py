@@ -34,6 +34,7 @@ from psychoeval.cli.logs import import_logs
 from psychoeval.cli.openeval import openeval
 from psychoeval.cli.output import print_comparison, print_fit, print_states
 from psychoeval.cli.paths import path_option
+from psychoeval.cli.release import drift, split
 from psychoeval.errors import SettingsError
 
 EXIT_USAGE, EXIT_ENGINE, EXIT_UNBELIEVED, EXIT_INTERRUPTED = 2, 3, 4, 130
@@ -49,6 +50,8 @@ app = typer.Typer(
 app.command("import")(import_logs)
 app.command("audit")(audit_data)
 app.command("link")(link_fits)
+openeval.command()(split)
+openeval.command()(drift)
 app.add_typer(openeval, name="openeval")
 
 

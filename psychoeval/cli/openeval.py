@@ -67,16 +67,16 @@ def convert(
     *given, out = source
     if not given:
         raise SettingsError("convert was given one path.", "Give IN and OUT.")
-    items = _items(given, benchmark=benchmark, person=person, format=format)
+    items = as_items(given, benchmark=benchmark, person=person, format=format)
     lost = save_items(items, out)
     for what, n in lost.items():
         say(f"- the tables cannot hold {what} ({n})")
-    _say_violations(items)
+    say_violations(items)
     say(f"{len(items)} items, {sum(len(item.get('responses', ())) for _, item in items)} responses")
     print(out)
 
 
-def _items(given: list[Path], *, benchmark: str, person: str, format: str) -> list[tuple[str, dict[str, Any]]]:
+def as_items(given: list[Path], *, benchmark: str, person: str, format: str) -> list[tuple[str, dict[str, Any]]]:
     """Return OpenEval's items whole where they are such, and other logs as items."""
     from psychoeval.responses.readers.openeval_files import is_openeval, load_items
     from psychoeval.responses.readers.openeval_write import to_items
@@ -92,7 +92,7 @@ def _items(given: list[Path], *, benchmark: str, person: str, format: str) -> li
     return [(str(given[0]), item) for item in to_items(log, benchmark=benchmark)]
 
 
-def _say_violations(items: list[tuple[str, dict[str, Any]]]) -> None:
+def say_violations(items: list[tuple[str, dict[str, Any]]]) -> None:
     """Say what the items lack: logs of other formats hold no texts and no settings of models."""
     from psychoeval.responses.readers.openeval_validate import general_path, validate
 

@@ -63,7 +63,7 @@ def read_items(source: Source, log: LogBuilder, options: ReadOptions) -> None:
             _add_row(entry, place, record, sources, log)
         elif "benchmark_name" not in entry:
             sources[str(entry.get("item_id"))] = _benchmark(entry, place)
-            _add_item(entry, number, place, record, log)
+            add_item(entry, number, place, record, log)
     if len(log) == before:
         raise NoSamplesError(f"{source.place} holds items, and no responses to them.", "Give the responses too.")
 
@@ -143,7 +143,8 @@ def _benchmark(entry: Mapping[str, Any], place: str) -> str:
     return str(need(given or "", str, place, "item_metadata.source.benchmark_name"))
 
 
-def _add_item(entry: Mapping[str, Any], number: int, place: str, record: Record, log: LogBuilder) -> None:
+def add_item(entry: Mapping[str, Any], number: int, place: str, record: Record, log: LogBuilder) -> None:
+    """Add the responses of an item; `record` says file and line."""
     item_id = str(need(entry.get("item_id") or "", (str, int), place, "item_id"))
     record = record._replace(
         item=item_id or str(number),
