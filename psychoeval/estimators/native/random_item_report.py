@@ -18,7 +18,7 @@ from psychoeval.estimators.native.random_item_steps import Evaluation, Rule, eva
 from psychoeval.irt.curves import pearson_chi_squared, probability
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities, ItemParameters
-from psychoeval.results.convergence import Convergence
+from psychoeval.results.convergence import Convergence, ConvergenceStatus
 from psychoeval.results.data_checks import disconnected_warning, factor_warning
 from psychoeval.results.fit_result import FitResult, LatentDistribution
 from psychoeval.results.provenance import Provenance
@@ -222,8 +222,9 @@ class Report:
 
     def _convergence(self, tolerance: float) -> Convergence:
         found = self.optimum
+        status: ConvergenceStatus = "interrupted" if found.interrupted else "iteration_limit"
         return Convergence(
-            "converged" if found.converged or self._is_near else "interrupted" if found.interrupted else "iteration_limit",
+            "converged" if found.converged or self._is_near else status,
             iterations=found.iterations,
             last_change=found.last_change,
             tolerance=tolerance,
@@ -244,8 +245,9 @@ class Report:
         warnings += factor_warning(part, "equal" if self._is_rasch else "positive")
         if self._is_near:
             warnings += (
-                f"The search ended at a gradient of {point.largest_gradient:.2g}, above the tolerance: what {self.points} "
-                "nodes a dimension leave open is more than a step gains. Raise quadrature_points to come nearer.",
+                f"The search ended at a gradient of {point.largest_gradient:.2g}, above the tolerance: what "
+                f"{self.points} nodes a dimension leave open is more than a step gains. Raise quadrature_points to "
+                "come nearer.",
             )
         warnings += disconnected_warning(part, "Only the distributions of abilities and of items link them")
         warnings += self._flat_items() + self._spreads() + constant_warning(taking.item_status, HELD_BY_POPULATION)
