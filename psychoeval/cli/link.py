@@ -9,6 +9,7 @@ import typer
 
 from psychoeval.cli.console import print_json, print_rows, print_table, say
 from psychoeval.cli.inputs import FormatOption
+from psychoeval.cli.paths import given_path, path_option
 from psychoeval.errors import SettingsError
 from psychoeval.irt.linking import LinkingMethod
 from psychoeval.irt.linking_curves import Direction
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 
 
 def link_fits(
-    given: Annotated[Path, typer.Argument(metavar="A", help="A fit that `psychoeval fit --save` wrote.")],
-    onto: Annotated[Path, typer.Argument(metavar="B", help="The fit on whose scale A is wanted.")],
+    given: Annotated[
+        Path, typer.Argument(parser=given_path, metavar="A", help="A fit that `psychoeval fit --save` wrote.")
+    ],
+    onto: Annotated[Path, typer.Argument(parser=given_path, metavar="B", help="The fit on whose scale A is wanted.")],
     method: Annotated[
         LinkingMethod | None, typer.Option(help="By default stocking-lord, by persons mean-sigma.")
     ] = None,
@@ -36,7 +39,7 @@ def link_fits(
     direction: Annotated[
         Direction, typer.Option(help="Compare curves on the scale of B (forward), of A (backward), or on each.")
     ] = "forward",
-    save: Annotated[Path | None, typer.Option(help="Save A on the scale of B to a file.")] = None,
+    save: Annotated[Path | None, path_option("Save A on the scale of B to a file.")] = None,
     output: FormatOption = "table",
 ) -> None:
     """Link two calibrations: theta* = A theta + B takes the scale of fit A to that of fit B.
