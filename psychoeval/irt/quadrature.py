@@ -77,6 +77,22 @@ class Posterior:
     edge_mass: FloatArray
 
 
+def posterior_weights(joint: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return posterior weights (N, Q), which sum to 1, and log marginal likelihoods (N,).
+
+    Parameters
+    ----------
+    joint : (N, Q) array
+        log(likelihood x weight) at the nodes. With a billion trials its rounding, and that of its logsumexp, is 1e-7:
+        weights are divided by their own sum.
+    """
+    highest = joint.max(axis=1)
+    weights = np.exp(joint - highest[:, None])
+    total = weights.sum(axis=1)
+    weights /= total[:, None]
+    return weights, np.asarray(highest + np.log(total))
+
+
 def posterior(log_likelihood: FloatArray, grid: Grid) -> Posterior:
     """Return the marginal likelihoods and posterior moments of N persons.
 
@@ -91,11 +107,10 @@ def posterior(log_likelihood: FloatArray, grid: Grid) -> Posterior:
     Posterior
     """
     joint = log_likelihood + grid.log_weights
-    log_marginal = logsumexp(joint, axis=1)
-    weights = np.exp(joint - log_marginal[:, None])
+    weights, log_marginal = posterior_weights(joint)
     mean = weights @ grid.nodes
     variance = np.einsum("nq,nq->n", weights, (grid.nodes[None, :] - mean[:, None]) ** 2)
-    return Posterior(np.asarray(log_marginal), mean, np.sqrt(variance), weights[:, 0] + weights[:, -1])
+    return Posterior(log_marginal, mean, np.sqrt(variance), weights[:, 0] + weights[:, -1])
 
 
 def person_blocks(n_persons: int, n_nodes: int) -> list[slice]:

@@ -9,23 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from psychoeval.irt.quadrature import Grid, person_blocks, posterior
+from psychoeval.irt.own_nodes import FIRST_LIMIT, MOST_NODES, NEGLIGIBLE, Density, log_linear, own_nodes
+from psychoeval.irt.quadrature import Grid, person_blocks, posterior, posterior_weights
 from psychoeval.irt.score_equations import KnownItems, log_likelihood_at, sums_at
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
 CountArray = NDArray[np.generic]
 
 #: Nodes within one SD of the narrowest posterior: the trapezoid rule then errs by exp(-8 pi^2).
 PER_SD: Final = 2
 #: The same where the distribution has corners, and for draws.
 PER_SD_FINE: Final = 8
-#: Passed only where slopes have run away; what lies between the nodes is then lost.
-_MOST_NODES: Final = 40001
 _COARSE_NODES: Final = 201
-#: exp of minus this is no weight.
-_NEGLIGIBLE: Final = 45.0
-#: Half-width, in latent SDs, where the search for the posteriors begins: a normal tail is negligible there.
-_FIRST_LIMIT: Final = 12.0
 #: How far a log posterior may rise between two coarse nodes, and how many of these there are at most.
 _BETWEEN: Final = 10.0
 _MOST_COARSE: Final = 4001
@@ -41,16 +37,14 @@ def posterior_moments(
     law: Grid | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return posterior means and SDs, (N,) each; NaN for persons without trials. See `psychoeval.irt.scoring.eap`."""
-    grid = follow(successes, trials, items, mean=mean, sd=sd, law=law)
     estimate, error = np.full(len(trials), np.nan), np.full(len(trials), np.nan)
-    flat = Grid(grid.nodes, np.zeros(grid.nodes.size))
-    for who, joint in joint_blocks(successes, trials, items, grid):
-        found = posterior(joint, flat)
+    for who, grid, joint in posteriors(successes, trials, items, mean=mean, sd=sd, law=law):
+        found = posterior(joint, Grid(grid.nodes, np.zeros(grid.nodes.size)))
         estimate[who], error[who] = found.mean, found.sd
     return estimate, error
 
 
-def follow(
+def posteriors(
     successes: CountArray,
     trials: CountArray,
     items: KnownItems,
@@ -59,12 +53,11 @@ def follow(
     sd: float = 1.0,
     law: Grid | None = None,
     per_sd: int = PER_SD,
-) -> Grid:
-    """Return nodes with the distribution's log weights: where the posteriors are, `per_sd` of them to the smallest SD.
+) -> Iterator[tuple[IntArray, Grid, FloatArray]]:
+    """Yield persons in blocks: positions (B,) of those with trials, nodes, and log(likelihood x weight) there, (B, Q).
 
     No posterior SD is below 1 / sqrt(K) with K the largest curvature of a log posterior, and guessing only lowers it.
-    Under a normal distribution the nodes span the posteriors: between two coarse nodes h apart a log posterior exceeds
-    the higher of its values there by K h^2 / 8 at most, and cells that stay 45 below everybody's peak are left out.
+    All persons share their nodes unless these get too many, as with millions of trials: `own_nodes` then.
 
     Parameters
     ----------
@@ -75,20 +68,43 @@ def follow(
     law : Grid, optional
         Equally spaced nodes and log weights, instead; the density is linear between them and 0 beyond.
     per_sd : int
+        Nodes to the smallest posterior SD.
     """
-    if law is not None:
-        return _follow_histogram(trials, items, law, max(per_sd, PER_SD_FINE))
-    limit = _FIRST_LIMIT * sd
+    if law is None:
+        density, shared = Density.normal(mean, sd), _shared(successes, trials, items, mean, sd, per_sd)
+    else:
+        per_sd = max(per_sd, PER_SD_FINE)
+        density, shared = Density.histogram(law), _shared_histogram(trials, items, law, per_sd)
+    if shared is not None:
+        for who, joint in joint_blocks(successes, trials, items, shared):
+            yield who, shared, joint
+        return
+    for rows, grid in own_nodes(successes, trials, items, density, per_sd):
+        for who, joint in joint_blocks(successes[rows], trials[rows], items, grid):
+            yield rows[who], grid, joint
+
+
+def _shared(
+    successes: CountArray, trials: CountArray, items: KnownItems, mean: float, sd: float, per_sd: int
+) -> Grid | None:
+    """Return nodes that span all posteriors under a normal distribution; None where these are too many.
+
+    Between two coarse nodes h apart a log posterior exceeds the higher of its values there by K h^2 / 8 at most, and
+    cells that stay 45 below everybody's peak are left out.
+    """
+    limit = FIRST_LIMIT * sd
     while True:
         most = _largest_curvature(trials, items, np.linspace(mean - limit, mean + limit, _COARSE_NODES)) + sd**-2.0
         n_coarse = max(_COARSE_NODES, int(np.ceil(2.0 * limit * np.sqrt(most / (8.0 * _BETWEEN)))) + 1)
-        coarse = np.linspace(mean - limit, mean + limit, min(n_coarse, _MOST_COARSE))
+        if n_coarse > _MOST_COARSE:
+            return None
+        coarse = np.linspace(mean - limit, mean + limit, n_coarse)
         low, high = _reach(successes, trials, items, _normal(coarse, mean, sd), most)
-        if (coarse[0] < low and high < coarse[-1]) or n_coarse > _MOST_COARSE:
+        if coarse[0] < low and high < coarse[-1]:
             break
         limit *= 2.0
     n_nodes = int(np.ceil((high - low) * np.sqrt(most) * per_sd)) + 1
-    return _normal(np.linspace(low, high, min(max(n_nodes, 3), _MOST_NODES)), mean, sd)
+    return _normal(np.linspace(low, high, max(n_nodes, 3)), mean, sd) if n_nodes <= MOST_NODES else None
 
 
 def _normal(nodes: FloatArray, mean: float, sd: float) -> Grid:
@@ -96,15 +112,16 @@ def _normal(nodes: FloatArray, mean: float, sd: float) -> Grid:
     return Grid(nodes, log_density - logsumexp(log_density))
 
 
-def _follow_histogram(trials: CountArray, items: KnownItems, law: Grid, per_sd: int) -> Grid:
+def _shared_histogram(trials: CountArray, items: KnownItems, law: Grid, per_sd: int) -> Grid | None:
     low, high = law.nodes[0], law.nodes[-1]
     coarse = np.linspace(low, high, _COARSE_NODES)
     steps = (high - low) * np.sqrt(_largest_curvature(trials, items, coarse) + (6.0 / (high - low)) ** 2) * per_sd
     cells = law.nodes.size - 1
-    inner = max(1, min(int(np.ceil(steps / cells)), _MOST_NODES // cells))
+    inner = max(1, int(np.ceil(steps / cells)))
+    if cells * inner >= MOST_NODES:
+        return None
     nodes = np.linspace(low, high, cells * inner + 1)  # the corners of the density are nodes
-    with np.errstate(divide="ignore"):
-        log_density = np.log(np.interp(nodes, law.nodes, np.exp(law.log_weights)))
+    log_density = log_linear(nodes, law)
     return Grid(nodes, log_density - logsumexp(log_density))
 
 
@@ -129,7 +146,7 @@ def _reach(
 ) -> tuple[float, float]:
     """Return the ends of the coarse cells that any posterior can have weight in."""
     used = np.zeros(coarse.nodes.size - 1, dtype=bool)
-    below = _NEGLIGIBLE + curvature * coarse.step**2 / 8.0
+    below = NEGLIGIBLE + curvature * coarse.step**2 / 8.0
     for _, joint in joint_blocks(successes, trials, items, coarse):
         near = joint >= joint.max(axis=1, keepdims=True) - below
         used |= (near[:, 1:] | near[:, :-1]).any(axis=0)
@@ -141,7 +158,7 @@ def _reach(
 
 def joint_blocks(
     successes: CountArray, trials: CountArray, items: KnownItems, grid: Grid
-) -> Iterator[tuple[NDArray[np.intp], FloatArray]]:
+) -> Iterator[tuple[IntArray, FloatArray]]:
     """Yield positions (B,) of persons with trials, and log(likelihood x weight) of theirs at the nodes, (B, Q)."""
     for rows in person_blocks(len(trials), grid.nodes.size):
         seen = np.asarray(trials[rows].any(axis=1))
@@ -177,12 +194,10 @@ def draw(
     law : Grid, optional
         A histogram instead.
     """
-    grid = follow(successes, trials, items, mean=mean, sd=sd, law=law, per_sd=PER_SD_FINE)
     uniform = rng.random((len(trials), n_draws))
     out = np.full((len(trials), n_draws), np.nan)
-    for who, joint in joint_blocks(successes, trials, items, grid):
-        weights = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-        out[who] = _inverse(weights, grid, uniform[who])
+    for who, grid, joint in posteriors(successes, trials, items, mean=mean, sd=sd, law=law, per_sd=PER_SD_FINE):
+        out[who] = _inverse(posterior_weights(joint)[0], grid, uniform[who])
     return np.ascontiguousarray(out.T)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
-from psychoeval.irt.quadrature import Grid, person_blocks
+from psychoeval.irt.quadrature import Grid, person_blocks, posterior_weights
 from psychoeval.irt.score_equations import IntArray, KnownItems, Score, item_blocks
-from psychoeval.irt.score_posteriors import follow, joint_blocks
+from psychoeval.irt.score_posteriors import posteriors
 
 FloatArray = NDArray[np.float64]
 CountArray = NDArray[np.generic]
@@ -71,12 +71,11 @@ def mean_gradients(
     mean, sd, law
         Of the abilities, as in `psychoeval.irt.scoring.eap`.
     """
-    grid = follow(successes, trials, items, mean=mean, sd=sd, law=law)
     j = items.a.size
-    for whole, joint in joint_blocks(successes, trials, items, grid):
+    for whole, grid, joint in posteriors(successes, trials, items, mean=mean, sd=sd, law=law):
         for part in person_blocks(whole.size, j):
             who = whole[part]
-            weights = np.exp(joint[part] - logsumexp(joint[part], axis=1, keepdims=True))
+            weights = posterior_weights(joint[part])[0]
             weights *= grid.nodes - (weights @ grid.nodes)[:, None]
             out = np.empty((3, who.size, j))
             for block in item_blocks(who.size, grid.nodes.size, j):

@@ -444,6 +444,7 @@ def test_a_joint_covariance_holds_blocks_and_what_items_share() -> None:
 
 def test_nodes_of_the_posteriors_are_few_for_one_person() -> None:
     sample = data(1, 3000, 9)
-    grid = score_posteriors.follow(sample[0], sample[1], KnownItems(*sample[2:]))
+    (_, grid, _), *more = score_posteriors.posteriors(sample[0], sample[1], KnownItems(*sample[2:]))
+    assert not more
     # 10 latent SDs each way at this step would be 800 nodes.
     assert grid.nodes.size < 150
