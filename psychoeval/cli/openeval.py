@@ -1,4 +1,4 @@
-"""The commands `psychoeval openeval`: check files of OpenEval's schema, and make them from logs."""
+"""The commands `psychoeval openeval`: check files of OpenEval's schema, and make them from logs; see `release`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from psychoeval.cli.paths import given_path
 
 EXIT_INVALID = 2
 
-openeval = typer.Typer(help="Check OpenEval files, and make them from evaluation logs.", no_args_is_help=True)
+openeval = typer.Typer(
+    help="Check OpenEval files, make them from logs, split them, compare the parts.", no_args_is_help=True
+)
 
 
 @openeval.command()

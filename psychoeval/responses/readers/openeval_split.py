@@ -195,8 +195,6 @@ def _check(rotation: tuple[int, int], rotating: str, seed: int, bands: int) -> N
     for name, value, least in (("seed", seed, 0), ("bands", bands, 1)):
         if type(value) is not int or value < least:
             raise SettingsError(f"{name} is {value!r}.", f"Give a whole number of {least} or more.")
-    if bands > 99:
-        raise SettingsError(f"bands is {bands}.", "Give at most 99.")
 
 
 def _ids(items: Sequence[Item]) -> tuple[str, ...]:
