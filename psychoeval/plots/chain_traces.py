@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 #: Bars of a rank histogram.
 BINS: Final = 20
-#: Points of a trace: more cannot be told apart in the width of a panel.
-MOST_POINTS: Final = 500
+#: Pieces of a trace, of which the range and the mean are drawn. Lines through all draws lie over one another where
+#: chains mix, and took most of a report's size.
+PIECES: Final = 40
 
 
 def chain_traces(
@@ -29,8 +30,10 @@ def chain_traces(
 ) -> Figure:
     """Draw traces and rank histograms by chain, one row a parameter, the worst first.
 
-    A rank histogram counts, for each chain, where its draws stand among the draws of all chains: flat at the dashed
-    line where the chains mix (Vehtari et al. 2021, doi:10.1214/20-BA1221).
+    A trace shows the range and the mean of a chain's draws in each of `PIECES` pieces: bands that part are chains that
+    do not mix, bands that climb or close up are chains that wander or are stuck. A rank histogram counts, for each
+    chain, where its draws stand among the draws of all chains: flat at the dashed line where the chains mix (Vehtari et
+    al. 2021, doi:10.1214/20-BA1221).
 
     Parameters
     ----------
@@ -69,9 +72,10 @@ def chain_traces(
     axes[-1, 0].set_xlabel("draw", fontsize=8)
     axes[-1, 1].set_xlabel("rank among all draws", fontsize=8)
     _legend(figure, draws, run, colors)
-    canvas.caption(figure, f"{_rule(run, bool(parameters), len(rows))} Left: draws of each chain after warmup. Right: "
-                   "how many draws of each chain have a rank in each twentieth; flat at the dashed line where chains "
-                   f"mix. ESS: bulk / tail. Grade of the run: {run.grade}.")  # fmt: skip
+    canvas.caption(figure, f"{_rule(run, bool(parameters), len(rows))} Left: range and mean of the draws of each chain "
+                   f"after warmup, in {min(PIECES, draws.n_draws)} pieces. Right: how many draws of each chain have a "
+                   "rank in each twentieth; flat at the dashed line where chains mix. ESS: bulk / tail. Grade of the "
+                   f"run: {run.grade}.")  # fmt: skip
     return figure
 
 
@@ -92,10 +96,14 @@ def _rule(run: Sampling, chosen: bool, shown: int) -> str:
 
 def _trace(ax: Axes, values: FloatArray, colors: Sequence[str]) -> None:
     canvas.style_axes(ax, grid="y")
-    every = -(-values.shape[1] // MOST_POINTS)
+    draws = values.shape[1]
+    first = np.linspace(0, draws, min(PIECES, draws), endpoint=False).astype(np.intp)
+    sizes = np.diff(first, append=draws)
     for chain, color in zip(values, colors, strict=True):
-        ax.plot(np.arange(0, chain.size, every), chain[::every], color=color, linewidth=0.5, alpha=0.75,
-                rasterized=True)  # fmt: skip
+        low, high = np.minimum.reduceat(chain, first), np.maximum.reduceat(chain, first)
+        middle = first + (sizes - 1) / 2
+        ax.fill_between(middle, low, high, facecolor=(color, 0.13), edgecolor=(color, 0.8), linewidth=0.4)
+        ax.plot(middle, np.add.reduceat(chain, first) / sizes, color=color, linewidth=0.9)
     finite = values[np.isfinite(values)]
     if finite.size:
         low, high = np.quantile(finite, [0.001, 0.999])

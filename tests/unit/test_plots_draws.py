@@ -14,6 +14,7 @@ from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal, Norma
 from psychoeval.plots import canvas
 from psychoeval.plots.prior_posterior import overlap, prior_law
 from psychoeval.plots.score_check import _counts, _edges
+from psychoeval.report.pictures import image_uri
 from psychoeval.results.convergence import Convergence
 from psychoeval.results.draws import Draws
 from psychoeval.results.fit_result import FitResult
@@ -50,13 +51,25 @@ def test_the_worst_parameters_are_traced_by_chain(draws: Draws) -> None:
                                       limit=2))  # fmt: skip
     trace, ranks = figure.axes[:2]
     assert trace.get_title(loc="left").startswith("discrimination['i5']   R-hat 1.")
-    np.testing.assert_array_equal(trace.lines[2].get_ydata(), slopes[2, :, 5])
+    pieces = slopes[2, :, 5].reshape(40, 5)
+    np.testing.assert_allclose(trace.lines[2].get_ydata(), pieces.mean(1), rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(trace.lines[2].get_xdata(), np.arange(2, 200, 5))
+    outline = trace.collections[2].get_paths()[0].vertices
+    for edge in (pieces.min(1), pieces.max(1)):
+        assert np.isin(edge, outline[:, 1]).all()
     counts = [patch.get_data().values for patch in ranks.patches]
     assert [c.sum() for c in counts] == [200] * 4
     assert counts[2][15:].sum() > 180  # the chain apart has the upper ranks
     np.testing.assert_array_equal(np.sum(counts, axis=0), 40)
     assert "2 of 48 parameters" in caption(figure)
     assert "Grade of the run: do not use" in caption(figure)
+
+
+@needs("arviz")
+def test_traces_of_long_chains_stay_small_in_a_report() -> None:
+    figure = plots.chain_traces(made_up(persons=12, items=8, draws=1003), limit=3)
+    assert len(image_uri(figure)) < 250_000
+    assert figure.axes[0].lines[0].get_ydata().size == 40
 
 
 @needs("arviz")
