@@ -10,9 +10,9 @@ from psychoeval.errors import DataError, EngineUnavailableError
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What columns may unpack to, in bytes, however small the file; beyond that no more than so many times its size.
-MAX_UNPACKED: Final = 256 << 20
-MAX_RATIO: Final = 400
+#: Beyond so many bytes, columns unpack to no more than so many times the file. Matrices of 0 and 1 that are nearly all
+#: equal pack 200 fold, and long tables in the order of their items; what takes a gigabyte or more packs 5 to 70 fold.
+BOUNDS: Final = ((256 << 20, 400), (768 << 20, 100))
 #: What a number, or a reference to a text, takes at least.
 _CELL: Final = 8
 
@@ -55,7 +55,10 @@ def parquet_frame(path: Path) -> pd.DataFrame:
     """
     try:
         with open_parquet(path) as file:
-            frame: pd.DataFrame = file.read().to_pandas()
+            # Threads keep buffers for each column, of which there may be tens of thousands, and pandas
+            # would copy columns of one type side by side: in all four times the memory.
+            table = file.read(use_threads=False)
+            frame: pd.DataFrame = table.to_pandas(use_threads=False, split_blocks=True, self_destruct=True)
         return frame
     except damages() as error:
         raise damaged(path, error) from None
@@ -82,9 +85,9 @@ def _check_unpacked(metadata: Any, widths: list[int], path: Path) -> None:
     groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
     chunks = [(group.column(j), width) for group in groups for j, width in enumerate(widths)]
     size = sum(max(chunk.num_values * max(_CELL, width), chunk.total_uncompressed_size) for chunk, width in chunks)
-    if size > MAX_UNPACKED and size > MAX_RATIO * path.stat().st_size:
+    if any(size > floor and size > ratio * path.stat().st_size for floor, ratio in BOUNDS):
         raise DataError(
             f"{path} has {path.stat().st_size} bytes and unpacks to {size >> 20} MB: {metadata.num_rows} rows of "
             f"{len(widths)} columns.",
-            "Is it a table of responses?",
+            "Is it a table of responses? If so, save it in parts, or as CSV.",
         )

@@ -16,6 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from psychoeval.errors import DataError
+from psychoeval.responses import parquet_files
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.readers import reading_progress
 from psychoeval.responses.readers.joining import combined, groups
@@ -196,6 +197,42 @@ def test_columns_of_texts_could_hold_anything(tmp_path: Path) -> None:
     assert isinstance(whole, Responses)
     assert isinstance(found, Responses)
     assert found.successes.tolist() == whole.successes.tolist() == [[k % 2 for k in range(50)]]
+
+
+def test_parquet_that_unpacks_too_far_is_refused_unread(tmp_path: Path) -> None:
+    """A few kilobytes of equal rows, of which the footer says how many there are."""
+    path = tmp_path / "long.parquet"
+
+    def equal(value: Any, rows: int) -> Any:
+        return pyarrow.DictionaryArray.from_arrays(pyarrow.array(np.zeros(rows, np.int32)), pyarrow.array([value]))
+
+    def put_and_read(rows: int) -> None:
+        columns = {"system": equal("a", rows), "item": equal("q", rows), "score": equal(1, rows)}
+        parquet.write_table(pyarrow.table(columns), path, row_group_size=1 << 30)
+        read(path, duplicates="trials")
+
+    put_and_read(1 << 20)
+    with pytest.raises(
+        DataError, match=r"long\.parquet has \d+ bytes and unpacks to 288 MB: 12582912 rows of 3 columns"
+    ):
+        put_and_read(12 << 20)
+
+
+@pytest.mark.parametrize(("ratio", "told"), [(400, ""), (20, "unpacks to 6 MB")])
+def test_parquet_of_many_bytes_is_held_to_a_smaller_ratio(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ratio: int, told: str
+) -> None:
+    rng = np.random.default_rng(1)
+    table = pyarrow.table(
+        {"system": [f"s{k}" for k in range(9_000)]} | {f"q{j}": rng.integers(0, 2, 9_000) for j in range(99)}
+    )
+    parquet.write_table(table, tmp_path / "wide.parquet")
+    monkeypatch.setattr(parquet_files, "BOUNDS", ((1 << 30, 1), (4 << 20, ratio)))
+    if not told:
+        assert len(read(tmp_path / "wide.parquet").item_ids) == 99
+        return
+    with pytest.raises(DataError, match=told):
+        read(tmp_path / "wide.parquet")
 
 
 def test_codes_are_combined_as_pairs_are() -> None:
