@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -12,6 +13,10 @@ from psychoeval.errors import SettingsError
 
 #: Draws of a chain below which its halves have no variance to compare.
 MIN_SAMPLES: Final = 4
+#: Of what is counted; two of them add up to what 32 bits hold.
+MOST: Final = 10**9
+#: Each is a process.
+MOST_CHAINS: Final = 1000
 
 
 def check_positive(**values: float) -> None:
@@ -22,8 +27,13 @@ def check_positive(**values: float) -> None:
     SettingsError
     """
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        if not _is_finite(value) or value <= 0:
             raise SettingsError(f"{name} is {value!r}.", "Give a number above 0.")
+
+
+def _is_finite(value: object) -> bool:
+    """Whether a value is a number that a double holds: whole numbers may be larger."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def check_between(low: float, high: float, **values: float) -> None:
@@ -39,7 +49,7 @@ def check_between(low: float, high: float, **values: float) -> None:
 
 
 def check_whole(low: int = 1, /, **values: int) -> None:
-    """Refuse numbers that are not whole, or below `low`.
+    """Refuse numbers that are not whole, below `low`, or beyond what R and Stan can count.
 
     Raises
     ------
@@ -48,6 +58,13 @@ def check_whole(low: int = 1, /, **values: int) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < low:
             raise SettingsError(f"{name} is {value!r}.", f"Give a whole number above {low - 1}.")
+        if value > MOST:
+            raise SettingsError(f"{name} is {value!r}.", f"Give a whole number of at most {MOST}.")
+
+
+def is_choice(value: object, choices: Sequence[str]) -> bool:
+    """Return whether a value is one of some words; what cannot be compared with them is none."""
+    return isinstance(value, str) and value in choices
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
@@ -57,7 +74,7 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     ------
     SettingsError
     """
-    if value not in choices:
+    if not is_choice(value, choices):
         raise SettingsError(f"{name} is {value!r}.", f"Choose one of {', '.join(choices)}.")
 
 
@@ -80,9 +97,7 @@ def check_timeout(timeout: float | None) -> None:
     ------
     SettingsError
     """
-    if timeout is not None and (
-        isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < float("inf")
-    ):
+    if timeout is not None and (not _is_finite(timeout) or timeout <= 0):
         raise SettingsError(f"timeout is {timeout!r}.", "Give seconds above 0, or None for no limit.")
 
 
@@ -117,6 +132,8 @@ def check_sampling(estimator: Any) -> None:
     SettingsError
     """
     check_whole(chains=estimator.chains, warmup=estimator.warmup, max_treedepth=estimator.max_treedepth)
+    if estimator.chains > MOST_CHAINS:
+        raise SettingsError(f"chains is {estimator.chains}.", f"Give at most {MOST_CHAINS}.")
     check_whole(MIN_SAMPLES, samples=estimator.samples)
     if estimator.n_jobs is not None:
         check_whole(n_jobs=estimator.n_jobs)

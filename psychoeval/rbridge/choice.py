@@ -6,6 +6,7 @@ from typing import Final, Literal, get_args
 
 from psychoeval.availability import probe
 from psychoeval.errors import SettingsError
+from psychoeval.estimators.settings import is_choice
 from psychoeval.rbridge.bridge_rpy2 import Rpy2Bridge, started
 from psychoeval.rbridge.bridge_rscript import RscriptBridge
 from psychoeval.rbridge.protocol import RBridge
@@ -21,7 +22,7 @@ def check_bridge(bridge: str, timeout: float | None) -> None:
     ------
     SettingsError
     """
-    if bridge not in BRIDGE_NAMES:
+    if not is_choice(bridge, BRIDGE_NAMES):
         raise SettingsError(f"There is no bridge {bridge!r}.", f"Choose one of {', '.join(BRIDGE_NAMES)}.")
     if timeout is not None and not timeout > 0:
         raise SettingsError(f"timeout is {timeout}.", "Give seconds above 0, or None for no limit.")

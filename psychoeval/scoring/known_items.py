@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import DataError, SettingsError
+from psychoeval.estimators.settings import check_flag, is_choice
 from psychoeval.irt import scoring
 from psychoeval.irt.parameters import Abilities, ItemParameters, PersonStatus
 from psychoeval.irt.quadrature import Grid
@@ -79,8 +80,9 @@ def score(
     >>> score(one, items, method="WLE").estimate.round(3)
     array([0.638])
     """
-    if method not in get_args(ScoringMethod):
+    if not is_choice(method, get_args(ScoringMethod)):
         raise SettingsError(f"There is no scoring method {method!r}.", f"Choose among {some(get_args(ScoringMethod))}.")
+    check_flag(item_uncertainty=item_uncertainty)
     law = histogram(latent)
     if method == "MAP" and law is not None:
         raise SettingsError("MAP scores need a normal latent distribution, not a histogram.", "Score by EAP.")

@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from psychoeval.errors import DataError, PsychoevalWarning, SettingsError
+from psychoeval.irt.models import MEAN_LIMIT, SD_LIMITS
 from psychoeval.irt.parameters import ItemParameters
 from psychoeval.irt.quadrature import Grid
 from psychoeval.irt.score_equations import KnownItems
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import LatentDistribution
 from psychoeval.wording import some
+
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +51,13 @@ def match(responses: Responses, items: ItemParameters, *, stacklevel: int = 3) -
     DataError
         If items of the responses are unknown, all are without parameters, or a lower asymptote is not in [0, 1).
     """
+    if not isinstance(responses, Responses):
+        raise SettingsError(f"responses is a {type(responses).__name__}.", "Give a Responses object.")
+    if not isinstance(items, ItemParameters):
+        raise SettingsError(
+            f"items is a {type(items).__name__}.",
+            "Give ItemParameters: fit.item_parameters, or ItemParameters.from_difficulty.",
+        )
     place = {name: i for i, name in enumerate(items.item_ids)}
     unknown = [i for i in responses.item_ids if i not in place]
     if unknown:
@@ -84,20 +94,29 @@ def histogram(latent: LatentDistribution) -> Grid | None:
     SettingsError
         If the distribution is none, or its nodes are not equally spaced.
     """
+    if not isinstance(latent, LatentDistribution):
+        raise SettingsError(
+            f"latent is a {type(latent).__name__}.", "Give a LatentDistribution, such as fit.latent_distribution."
+        )
     if latent.nodes is None:
-        if not (np.isfinite(latent.mean) and np.isfinite(latent.sd) and latent.sd > 0):
+        low, high = SD_LIMITS
+        if not (_is_between(latent.mean, -MEAN_LIMIT, MEAN_LIMIT) and _is_between(latent.sd, low, high)):
             raise SettingsError(
-                f"A distribution with mean {latent.mean} and SD {latent.sd} is none.",
-                "Give a finite mean and an SD > 0.",
+                f"A distribution with mean {latent.mean!r} and SD {latent.sd!r} is none to score by.",
+                f"Give a mean from {-MEAN_LIMIT:g} to {MEAN_LIMIT:g} and an SD from {low:g} to {high:g}.",
             )
         return None
-    nodes = np.asarray(latent.nodes, dtype=np.float64)
-    weights = np.asarray([] if latent.weights is None else latent.weights, dtype=np.float64)
+    nodes, weights = _numbers(latent.nodes), _numbers(latent.weights)
     good = nodes.ndim == 1 and nodes.size > 2 and weights.shape == nodes.shape and np.isfinite(nodes).all()
     if not good or not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
         raise SettingsError(
             f"A histogram with {nodes.size} nodes and {weights.size} weights is no latent distribution.",
             "Give three or more nodes, and one weight each that is not negative.",
+        )
+    if not (np.abs(nodes) <= MEAN_LIMIT).all():
+        raise SettingsError(
+            f"The nodes of the distribution run from {nodes[0]:g} to {nodes[-1]:g}.",
+            f"Give nodes from {-MEAN_LIMIT:g} to {MEAN_LIMIT:g}, in logits.",
         )
     gaps = np.diff(nodes)
     if gaps[0] <= 0 or not np.allclose(gaps, gaps[0], rtol=1e-6, atol=0.0):
@@ -105,3 +124,17 @@ def histogram(latent: LatentDistribution) -> Grid | None:
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights)
     return Grid(nodes, log_weights - logsumexp(log_weights))
+
+
+def _is_between(value: object, low: float, high: float) -> bool:
+    """Whether a value is a number, of Python's or NumPy's, within limits."""
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return number and bool(low <= value <= high)  # type: ignore[operator]
+
+
+def _numbers(values: object) -> FloatArray:
+    """Return values as an array; an empty one where they are no numbers."""
+    try:
+        return np.asarray([] if values is None else values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.zeros(0)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import SettingsError
+from psychoeval.estimators.settings import check_whole
 from psychoeval.irt.parameters import ItemParameters
 from psychoeval.irt.score_posteriors import draw
 from psychoeval.responses.matrix import Responses
@@ -50,10 +51,11 @@ def plausible_values(
     Raises
     ------
     DataError, SettingsError
-        As `psychoeval.scoring.score`; or if `n_draws` is below 1.
+        As `psychoeval.scoring.score`; or if `n_draws` or `seed` is no whole number, or `n_draws` below 1.
     """
-    if n_draws < 1:
-        raise SettingsError(f"{n_draws} draws are none.", "Ask for 1 or more.")
+    check_whole(n_draws=n_draws)
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise SettingsError(f"seed is {seed!r}.", "Give a whole number from 0.")
     law = histogram(latent)
     found = match(responses, items)
     return draw(

@@ -195,7 +195,7 @@ def test_plausible_values_have_sets_in_rows_and_a_seed() -> None:
     bound = 5 * eap.standard_error[seen].max() / np.sqrt(4000)
     assert draws.mean(axis=0)[seen] == pytest.approx(eap.estimate[seen], abs=bound)
     np.testing.assert_array_equal(draws, plausible_values(responses(), ITEMS, 4000, seed=5))
-    with pytest.raises(SettingsError, match="0 draws are none"):
+    with pytest.raises(SettingsError, match="n_draws is 0"):
         plausible_values(responses(), ITEMS, 0, seed=5)
 
 
@@ -203,3 +203,51 @@ def test_examples_in_docstrings() -> None:
     result = doctest.testmod(psychoeval.scoring.known_items)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+@pytest.mark.parametrize(
+    "latent",
+    [
+        None,
+        "normal",
+        (0.0, 1.0),
+        LatentDistribution("x", 1.0),  # type: ignore[arg-type]
+        LatentDistribution(0.0, None),  # type: ignore[arg-type]
+        LatentDistribution(0.0, True),
+        LatentDistribution(NAN, 1.0),
+        LatentDistribution(0.0, 1e-300),
+        LatentDistribution(0.0, 1e300),
+        LatentDistribution(0.0, float("inf")),
+        LatentDistribution(1e300, 1.0),
+        LatentDistribution(0.0, 1.0, "abc", "abc"),  # type: ignore[arg-type]
+        LatentDistribution(0.0, 1.0, np.arange(3.0), ["a", "b", "c"]),  # type: ignore[arg-type]
+        LatentDistribution(0.0, 1.0, np.array([-1e300, 0.0, 1e300]), np.ones(3)),
+    ],
+)
+def test_what_is_no_latent_distribution_is_refused_by_every_scorer(latent: LatentDistribution) -> None:
+    with pytest.raises(SettingsError, match=r"distribution|latent is a"):
+        plausible_values(responses(), ITEMS, 2, seed=1, latent=latent)
+    for method in ("EAP", "ML"):
+        with pytest.raises(SettingsError, match=r"distribution|latent is a"):
+            score(responses(), ITEMS, method=method, latent=latent)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("n_draws", v) for v in (1.5, NAN, None, "2", True)] + [("seed", v) for v in (None, -1, 1.5, "x", True)],
+)
+def test_draws_and_seeds_that_are_no_whole_numbers_are_refused(name: str, value: object) -> None:
+    with pytest.raises(SettingsError, match=f"{name} is"):
+        plausible_values(responses(), ITEMS, **({"n_draws": 2, "seed": 1} | {name: value}))  # type: ignore[arg-type]
+
+
+def test_what_is_no_method_flag_data_or_items_is_refused() -> None:
+    for wrong in (None, 1, np.array(["EAP", "ML"]), "eap"):
+        with pytest.raises(SettingsError, match="There is no scoring method"):
+            score(responses(), ITEMS, method=wrong)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="item_uncertainty is"):
+        score(responses(), ITEMS, item_uncertainty="no")  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="responses is a ndarray"):
+        score(np.ones((2, 4)), ITEMS)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="items is a dict"):
+        score(responses(), {"q1": 1.0})  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from psychoeval.estimators.native.cml_steps import Units, make_units, pearson
 from psychoeval.estimators.native.map_checks import overdispersion_warning
 from psychoeval.estimators.native.modeled import Modeled, modeled
 from psychoeval.estimators.native.settings import check_tolerance, check_whole
+from psychoeval.estimators.settings import is_choice
 from psychoeval.irt import scoring
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities, ItemParameters
@@ -78,7 +79,7 @@ class CML:
     max_iterations: int = 100
 
     def __post_init__(self) -> None:
-        if self.ability_method not in get_args(Scoring):
+        if not is_choice(self.ability_method, get_args(Scoring)):
             raise SettingsError(
                 f"cml: ability_method={self.ability_method!r} is not there: no distribution of abilities is assumed.",
                 f"Choose one of {', '.join(get_args(Scoring))}.",

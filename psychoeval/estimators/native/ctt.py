@@ -9,6 +9,7 @@ import numpy as np
 
 from psychoeval.errors import SettingsError
 from psychoeval.estimators.native.simple_average import seen_items
+from psychoeval.estimators.settings import check_between, is_choice
 from psychoeval.irt.classical import (
     BoolArray,
     CountArray,
@@ -76,10 +77,9 @@ class CTT:
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        if self.missing not in get_args(MissingRule):
+        if not is_choice(self.missing, get_args(MissingRule)):
             raise SettingsError(f"missing is {self.missing!r}.", f"Choose one of {', '.join(get_args(MissingRule))}.")
-        if not 0 < self.level < 1:
-            raise SettingsError(f"level is {self.level!r}.", "Give a confidence level between 0 and 1, such as 0.95.")
+        check_between(0.0, 1.0, level=self.level)
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
         """Compute the statistics; `model` is not used.

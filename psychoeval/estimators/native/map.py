@@ -13,8 +13,14 @@ from psychoeval.estimators.native.map_objective import JointObjective, Slopes
 from psychoeval.estimators.native.map_penalty import Penalty
 from psychoeval.estimators.native.map_report import Report
 from psychoeval.estimators.native.map_steps import minimize, published_search
-from psychoeval.estimators.native.settings import OnInterrupt, check_on_interrupt, check_tolerance, check_whole
-from psychoeval.irt.models import ItemModel, Normal, refuse_population
+from psychoeval.estimators.native.settings import (
+    OnInterrupt,
+    check_choice,
+    check_on_interrupt,
+    check_tolerance,
+    check_whole,
+)
+from psychoeval.irt.models import SD_LIMITS, ItemModel, Normal, refuse_population
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import item_status, person_status
 from psychoeval.results.fit_result import FitResult
@@ -122,11 +128,12 @@ class MAP:
         check_tolerance(self)
         check_whole(self, "max_iterations")
         check_on_interrupt(self)
-        sd = self.ability_sd
-        if isinstance(sd, bool) or not (isinstance(sd, (int, float)) and 0 < sd < np.inf):
-            raise SettingsError(f"map: ability_sd={self.ability_sd!r}.", "Give a positive number of logits, such as 1.")
-        if self.stopping not in STOPPING:
-            raise SettingsError(f"map: stopping={self.stopping!r} is unknown.", f"Choose one of {', '.join(STOPPING)}.")
+        sd, (low, high) = self.ability_sd, SD_LIMITS
+        if isinstance(sd, bool) or not (isinstance(sd, (int, float)) and low <= sd <= high):
+            raise SettingsError(
+                f"map: ability_sd={sd!r}.", f"Give a number of logits from {low:g} to {high:g}, such as 1."
+            )
+        check_choice(self, "stopping", STOPPING)
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
         """Fit the joint mode.

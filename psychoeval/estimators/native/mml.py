@@ -15,8 +15,14 @@ from psychoeval.estimators.native.mml_latent import maximize_with_law
 from psychoeval.estimators.native.mml_report import Report
 from psychoeval.estimators.native.mml_search import maximize
 from psychoeval.estimators.native.modeled import modeled
-from psychoeval.estimators.native.settings import OnInterrupt, check_on_interrupt, check_tolerance, check_whole
-from psychoeval.estimators.settings import usable_cores
+from psychoeval.estimators.native.settings import (
+    OnInterrupt,
+    check_choice,
+    check_on_interrupt,
+    check_tolerance,
+    check_whole,
+)
+from psychoeval.estimators.settings import is_choice, usable_cores
 from psychoeval.irt.models import ItemModel, check_degrees_of_freedom
 from psychoeval.irt.parameters import AbilityMethod
 from psychoeval.responses.connectivity import require_connected
@@ -148,10 +154,7 @@ class MML:
         if self.n_threads is not None:
             check_whole(self, "n_threads")
         for name, choices in _CHOICES.items():
-            if getattr(self, name) not in get_args(choices):
-                raise SettingsError(
-                    f"mml: {name}={getattr(self, name)!r} is unknown.", f"Choose one of {', '.join(get_args(choices))}."
-                )
+            check_choice(self, name, get_args(choices))
         if (self.latent, self.ability_method) == ("empirical", "MAP"):
             raise SettingsError(
                 "mml: ability_method='MAP' needs a normal latent distribution, and latent='empirical'.",
@@ -161,7 +164,7 @@ class MML:
 
     def _check_item_uncertainty(self) -> None:
         given = self.item_uncertainty
-        if given != "auto" and not isinstance(given, bool):
+        if not isinstance(given, bool) and not is_choice(given, ("auto",)):
             raise SettingsError(f"mml: item_uncertainty={given!r} is unknown.", "Choose one of auto, True, False.")
         if given is True and self.standard_errors == "none":
             raise SettingsError(

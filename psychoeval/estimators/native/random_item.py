@@ -14,7 +14,7 @@ from psychoeval.estimators.native.random_item_population import Population
 from psychoeval.estimators.native.random_item_prior import PopulationPrior
 from psychoeval.estimators.native.random_item_report import Report
 from psychoeval.estimators.native.random_item_search import maximize
-from psychoeval.estimators.native.settings import OnInterrupt, check_on_interrupt, check_tolerance
+from psychoeval.estimators.native.settings import OnInterrupt, check_choice, check_on_interrupt, check_tolerance
 from psychoeval.irt.models import Beta, ItemModel, LogitNormal
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
@@ -117,11 +117,7 @@ class RandomItem:
             value = getattr(self, name)
             if isinstance(value, bool) or not (isinstance(value, int) and low <= value <= high):
                 raise SettingsError(f"random-item: {name}={value!r}.", f"Give a whole number from {low} to {high}.")
-        if self.location not in get_args(Location):
-            raise SettingsError(
-                f"random-item: location={self.location!r} is unknown.",
-                f"Choose one of {', '.join(get_args(Location))}.",
-            )
+        check_choice(self, "location", get_args(Location))
         check_tolerance(self)
         check_on_interrupt(self)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 from psychoeval.errors import SettingsError
+from psychoeval.estimators.settings import is_choice
 
 #: What Ctrl-C does: raise, or return where the search stands.
 OnInterrupt = Literal["raise", "return"]
@@ -34,6 +36,18 @@ def check_whole(estimator: Any, name: str) -> None:
         raise SettingsError(f"{estimator.name}: {name}={value!r}.", "Give a positive whole number.")
 
 
+def check_choice(estimator: Any, name: str, choices: Sequence[str]) -> None:
+    """Refuse a setting that is none of `choices`.
+
+    Raises
+    ------
+    SettingsError
+    """
+    value = getattr(estimator, name)
+    if not is_choice(value, choices):
+        raise SettingsError(f"{estimator.name}: {name}={value!r} is unknown.", f"Choose one of {', '.join(choices)}.")
+
+
 def check_on_interrupt(estimator: Any) -> None:
     """Refuse an `on_interrupt` that is neither ``"raise"`` nor ``"return"``.
 
@@ -41,8 +55,4 @@ def check_on_interrupt(estimator: Any) -> None:
     ------
     SettingsError
     """
-    if estimator.on_interrupt not in get_args(OnInterrupt):
-        raise SettingsError(
-            f"{estimator.name}: on_interrupt={estimator.on_interrupt!r} is unknown.",
-            f"Choose one of {', '.join(get_args(OnInterrupt))}.",
-        )
+    check_choice(estimator, "on_interrupt", get_args(OnInterrupt))

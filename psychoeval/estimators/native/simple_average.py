@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from psychoeval.errors import SettingsError
 from psychoeval.irt.classical import FloatArray, Moments, mean_error, mean_of_seen, row_moments
 from psychoeval.irt.clustered import mean_error_between_clusters
 from psychoeval.irt.models import ItemModel
@@ -43,6 +44,10 @@ class SimpleAverage:
 
     name: ClassVar[str] = "simple-average"
     cluster: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.cluster, (str, type(None))):
+            raise SettingsError(f"cluster is {self.cluster!r}.", "Give the name of a covariate of the items, or None.")
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
         """Average each person's scores; `model` is not used.
