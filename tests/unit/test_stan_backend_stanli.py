@@ -290,3 +290,16 @@ def test_what_nobody_foresaw_is_a_defect(tmp_path: Path) -> None:
     with pytest.raises(EngineFailedError, match=r"could not be taken over: TypeError") as caught:
         sample(job(tmp_path, seed="four"))
     assert "defect" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "said", ["ImportError('numpy is too old')", "OSError('libstanli.so: cannot open shared object')"]
+)
+def test_a_stanli_that_does_not_start_is_no_chain_that_died(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    (tmp_path / "stanli.py").write_text(f"raise {said}")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(EngineFailedError, match=r"installed but does not start: [IO]") as caught:
+        sample(job(tmp_path, chains=3))
+    assert "Install it again" in caught.value.remedy

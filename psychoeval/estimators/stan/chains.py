@@ -30,12 +30,20 @@ LOOK_SECONDS: Final = 0.02
 #: Of what a child printed, from its end.
 CONSOLE_CHARACTERS: Final = 20_000
 
-_RUN: Final = (
-    "import runpy, sys\n"
-    "module, sys.path[:] = sys.argv[2], sys.argv[3:]\n"
-    "sys.argv = ['', sys.argv[1]]\n"
-    "runpy.run_module(module, run_name='__main__', alter_sys=False)\n"
-)
+#: What a child runs. An engine that is installed and does not start is told apart from a chain that dies.
+_RUN: Final = f"""\
+import json, os, runpy, sys
+folder, module, sys.path[:] = sys.argv[1], sys.argv[2], sys.argv[3:]
+sys.argv = ["", folder]
+try:
+    runpy.run_module(module, run_name="__main__", alter_sys=False)
+except (ImportError, OSError) as error:
+    if getattr(error, "errno", None) is not None:  # of a file; a library that does not load has no number
+        raise
+    with open(os.path.join(folder, "{REPLY}"), "w", encoding="utf-8") as reply:
+        json.dump({{"stage": "engine", "error": f"{{type(error).__name__}}: {{error}}"}}, reply)
+    sys.exit(1)
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,10 @@ from psychoeval.estimators.stan.words import reason, sentence
 
 #: Stage -> what comes before Stan's own words, and what to do.
 _STAGES: Final = {
+    "engine": (
+        "What runs {name} is installed but does not start",
+        "Install it again, or use the other back end (stanli, CmdStan).",
+    ),
     "program": (
         "Stan does not accept the program {name}",
         "If the program is psychoeval's own, that is a defect: please report it. Otherwise correct the program.",
@@ -37,7 +41,7 @@ _STAGES: Final = {
 }
 
 #: Stages at which all chains fail alike.
-FOR_ALL: Final = ("program", "data", "executable")
+FOR_ALL: Final = ("engine", "program", "data", "executable")
 
 
 def why(stage: str, status: int, reply: Mapping[str, Any], console: str, name: str) -> str:
