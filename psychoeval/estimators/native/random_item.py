@@ -98,11 +98,11 @@ class RandomItem:
     shrunken slopes are not normal: of the highest third .7 are covered, of the others .9 to .98. Without the density of
     the slopes' SD that came out as 0 in one data set of ten (3PL: of four), and slopes were covered at .75 (3PL: .55).
 
-    ``benchmarks/interval_coverage.py`` (one trial a cell and ten; complete and 30 % missing; 60 seeds): at 30 x 100 and
-    100 x 200 abilities .932-.951, difficulties .936-.953, intercepts .928-.953, latent SDs .88-.95; slopes .87 with one
-    trial and .93 with ten at 30 x 100, and at 100 x 200 .94 with ten, and with one .90-.91 by intercept, .93 by
-    difficulty (30 seeds), which is the right population there: in these data b and a are independent. 3PL at 30 x 100
-    (20 seeds): slopes .81-.87, intercepts .88-.90, c .80-1.
+    ``benchmarks/interval_coverage.py`` (one trial a cell and ten; complete and 30 % missing): at 30 x 100 (100 seeds)
+    and 100 x 200 (60) abilities .932-.951, difficulties .936-.953, intercepts .928-.953, latent SDs .87-.95; slopes .86
+    with one trial and .93 with ten at 30 x 100, and at 100 x 200 .94 with ten, and with one .90-.91 by intercept, .93
+    by difficulty (30 seeds), which is the right population there: in these data b and a are independent. 3PL at 30 x
+    100 (100 seeds): abilities .930-.943, slopes .85-.89, intercepts .90-.91, c .90-.99.
     """
 
     name: ClassVar[str] = "random-item"
