@@ -119,7 +119,7 @@ def histogram(latent: LatentDistribution) -> Grid | None:
             f"Give nodes from {-MEAN_LIMIT:g} to {MEAN_LIMIT:g}, in logits.",
         )
     gaps = np.diff(nodes)
-    if gaps[0] <= 0 or not np.allclose(gaps, gaps[0], rtol=1e-6, atol=0.0):
+    if gaps[0] < SD_LIMITS[0] or not np.allclose(gaps, gaps[0], rtol=1e-6, atol=0.0):
         raise SettingsError("The nodes of the distribution are not equally spaced.", "Give equally spaced nodes.")
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights)

@@ -112,3 +112,33 @@ def test_abilities_of_the_rasch_model_are_on_its_scale() -> None:
     score = (x - p).sum(axis=1) + (w * (1 - 2 * p)).sum(axis=1) / (2 * w.sum(axis=1))
     np.testing.assert_allclose(score, 0, atol=1e-6)
     np.testing.assert_allclose(found.abilities.standard_error, 1 / np.sqrt(w.sum(axis=1)), rtol=1e-6)
+
+
+def of_trials(trials: int) -> Responses:
+    rng = np.random.default_rng(0)
+    a, b = rng.lognormal(0, 0.3, 5), rng.normal(0, 1.0, 5)
+    p = 1 / (1 + np.exp(-a * (rng.normal(size=12)[:, None] - b)))
+    return Responses.from_array(rng.binomial(trials, p), np.full(p.shape, trials))
+
+
+@pytest.mark.parametrize("latent", ["normal", "empirical"])
+def test_more_trials_than_the_nodes_can_read_are_no_maximum(latent: str) -> None:
+    data = of_trials(10**9)
+    found = fit(data, "2PL", "weak", latent=latent, item_uncertainty=False)
+    assert any("nodes, which is the limit" in sentence for sentence in found.convergence.failures)
+    assert found.convergence.status == "failed_check"
+    items, abilities = found.item_parameters, found.abilities
+    assert items is not None
+    assert abilities is not None
+    assert abilities.standard_error is not None
+    logit = np.outer(abilities.estimate, items.discrimination) + items.intercept
+    p = 1 / (1 + np.exp(-logit))
+    # The posteriors are normal, and flat is what they multiply: their SDs are those of the likelihood.
+    expected = 1 / np.sqrt(1e9 * (items.discrimination**2 * p * (1 - p)).sum(axis=1))
+    assert abilities.standard_error == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_thousand_trials_are_few() -> None:
+    found = fit(of_trials(1000), "2PL", "weak")
+    assert found.convergence.status == "converged"
+    assert not any("nodes" in sentence for sentence in found.convergence.warnings)

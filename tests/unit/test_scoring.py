@@ -222,6 +222,7 @@ def test_examples_in_docstrings() -> None:
         LatentDistribution(0.0, 1.0, "abc", "abc"),  # type: ignore[arg-type]
         LatentDistribution(0.0, 1.0, np.arange(3.0), ["a", "b", "c"]),  # type: ignore[arg-type]
         LatentDistribution(0.0, 1.0, np.array([-1e300, 0.0, 1e300]), np.ones(3)),
+        LatentDistribution(0.0, 1.0, np.array([0.0, 1e-300, 2e-300]), np.ones(3)),
     ],
 )
 def test_what_is_no_latent_distribution_is_refused_by_every_scorer(latent: LatentDistribution) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from psychoeval.irt.score_uncertainty import (
     mean_gradients,
     root_gradients,
 )
+from psychoeval.results.judgement import Judgement
 
 FloatArray = NDArray[np.float64]
 ItemUncertainty = Literal["auto"] | bool
@@ -32,6 +34,8 @@ ItemUncertainty = Literal["auto"] | bool
 #: .918 without and .939 with them.
 FEW_PERSONS: Final = 100
 FEW_PERSONS_WITH_GUESSING: Final = 200
+#: Log-likelihood that nodes which are too far apart may miss before a fit fails.
+MISSED: Final = 0.01
 
 
 def few_persons(model: ItemModel | None) -> int:
@@ -39,7 +43,7 @@ def few_persons(model: ItemModel | None) -> int:
     return FEW_PERSONS_WITH_GUESSING if model is not None and model.guessing_is_estimated else FEW_PERSONS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Scorer:
     """Scores of the persons (N,) that took part, in the unit of the search: a latent SD of 1.
 
@@ -67,9 +71,41 @@ class Scorer:
     def scores(self) -> tuple[FloatArray, FloatArray]:
         """Return estimates and their errors with the items held fixed, (N,) each."""
         if self.method == "EAP":
-            return self.sign * self.counts.mean, self.counts.sd
+            return self.posterior if self.counts.nodes.capped else (self.sign * self.counts.mean, self.counts.sd)
         score = {"MAP": scoring.map_, "ML": scoring.ml, "WLE": scoring.wle}[self.method]
         return score(self.cells.successes, self.cells.trials, self.items.a, self.items.d, self.items.c)
+
+    @cached_property
+    def posterior(self) -> tuple[FloatArray, FloatArray]:
+        """Posterior means and SDs, (N,) each, on nodes of each person's own where those of the search are too few."""
+        law = _law(self.counts.nodes, self.sign) if self.empirical else None
+        x, n, k = self.cells.successes, self.cells.trials, self.items
+        return scoring.eap(x, n, k.a, k.d, k.c, law=law)
+
+    def judged(self) -> Judgement:
+        """Return what the search's nodes miss where there were not enough of them.
+
+        For a normal posterior of SD s the trapezoid rule errs by 2 exp(-2 pi^2 s^2 / h^2) with nodes h apart.
+        """
+        nodes = self.counts.nodes
+        if not nodes.capped:
+            return Judgement()
+        sd = self.posterior[1]
+        missed = float(np.sum(2.0 * np.exp(-2.0 * (np.pi * sd / nodes.step) ** 2)))
+        if missed <= MISSED:
+            return Judgement(
+                warnings=(
+                    f"Steep slopes or many trials ask for more than {nodes.theta.size} nodes, which is the limit: the "
+                    "likelihood may be off in its decimals.",
+                )
+            )
+        return Judgement(
+            failures=(
+                f"Posterior SDs of abilities go down to {sd.min():.2g}, and the {nodes.theta.size} nodes, which is the "
+                f"limit, are {nodes.step:.2g} apart: the log-likelihood, and with it the items, are misread. Where so "
+                "many trials are the reason, take map or cml, which need no nodes.",
+            )
+        )
 
     def items_share(self, estimate: FloatArray, covariance: FloatArray, *, unit_known: bool) -> FloatArray:
         """Return the variance that the items' errors add, (N,), in the frame of these persons.

@@ -22,6 +22,8 @@ FULL_PARAMETERS: Final = 600
 #: Terms of a posterior's expansion; and the share of the information below which a term ends it.
 MOST_TERMS: Final = 40
 NEGLIGIBLE: Final = 1e-7
+#: Of a posterior on one node, in logits: rounding and no spread.
+SMALLEST: Final = 1e-12
 NORMAL: Final = Law()
 #: Of differences by origin and log unit: far above rounding, and the error is about its square.
 STEP: Final = 1e-3
@@ -137,7 +139,7 @@ def _polynomials(weights: FloatArray, theta: FloatArray) -> list[FloatArray]:
         after = (theta - alpha) * here - beta * before
         beta = np.sqrt(np.einsum("nq,nq,nq->n", weights, after, after))[:, None]
         spread = beta if spread is None else spread
-        fine = beta > 1e-7 * spread
+        fine = beta > np.maximum(1e-7 * spread, SMALLEST)
         after = np.where(fine, after / np.where(fine, beta, 1.0), 0.0)
         before, here = here, after
         out.append(weights * after)

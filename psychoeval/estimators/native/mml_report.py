@@ -161,14 +161,17 @@ class Report:
         asked = self.cells.n_persons < few_persons(self.model) if asked == "auto" else asked
         return asked and self._errors.blocks is not None
 
-    def _abilities(self) -> Abilities:
+    @cached_property
+    def _scorer(self) -> Scorer:
         point = self.maximum.point
         items = KnownItems(self._a, point[:, 1], self.form.asymptote(point))
         empirical = self.maximum.law.weights is not None
-        scorer = Scorer(self.cells, items, self.maximum.counts, self.sign, self.ability_method, empirical)
-        estimate, error = scorer.scores()
+        return Scorer(self.cells, items, self.maximum.counts, self.sign, self.ability_method, empirical)
+
+    def _abilities(self) -> Abilities:
+        estimate, error = self._scorer.scores()
         if self._carries_items:
-            error = np.sqrt(error**2 + self._items_share(scorer, estimate))
+            error = np.sqrt(error**2 + self._items_share(estimate))
         fill = self.data.fill_persons
         return Abilities(
             self.data.responses.person_ids, fill(self.unit * estimate), fill(self.unit * error),
@@ -176,13 +179,13 @@ class Report:
             uncertainty="items sampled" if self._carries_items else "items fixed",
         )  # fmt: skip
 
-    def _items_share(self, scorer: Scorer, estimate: FloatArray) -> FloatArray:
+    def _items_share(self, estimate: FloatArray) -> FloatArray:
         assert self._errors.blocks is not None
         blocks = np.nan_to_num(self._errors.blocks)  # what stopped at a bound is taken as known
         is_rasch = self.model.name == "Rasch"
         if is_rasch:  # its unit is the logit, and the common slope the latent SD
             blocks[:, 0, :] = blocks[:, :, 0] = 0.0
-        return scorer.items_share(estimate, blocks, unit_known=is_rasch)
+        return self._scorer.items_share(estimate, blocks, unit_known=is_rasch)
 
     def _statistics(self) -> dict[str, Any]:
         counts = self.maximum.counts
@@ -236,6 +239,7 @@ class Report:
                 *self._remarks(items, people),
             ),
         )
+        found += self._scorer.judged()
         return Convergence(
             STATUS[maximum.ended],
             iterations=len(maximum.path) - 1,
@@ -260,11 +264,6 @@ class Report:
             out.append(f"EM stopped after {n} iterations, before it converged: {why} the items by priors {AS_IN}.")
         if ended == "interrupted":
             out.append(interrupted_warning(n))
-        if self.maximum.counts.nodes.capped:
-            out.append(
-                f"Steep slopes ask for more than {self.maximum.counts.nodes.theta.size} nodes, which is the limit: "
-                "the likelihood may be off in its decimals."
-            )
         if self.model.guessing == "free" and self.cells.n_persons < FREE_GUESSING_MIN_PERSONS:
             out.append(
                 f"Free guessing parameters from {self.cells.n_persons} {people} are hardly determined (they run to 0 "
