@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.linalg import svds
 
 from psychoeval.audit.low_rank import fit_low_rank
 from psychoeval.audit.rotation import oblimin, varimax
 from psychoeval.audit.settings import check_whole, generator
 from psychoeval.errors import DataError, SettingsError
-from psychoeval.irt.margins import logit_margins, slope_free_residuals
+from psychoeval.irt.margins import Margins, logit_margins, slope_free_residuals
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import item_status
 
@@ -24,6 +25,9 @@ Method = Literal["svd", "logistic"]
 Rotation = Literal["varimax", "oblimin", "none"]
 
 _QUANTILE: Final = 0.95
+#: Of larger data, `parallel_analysis` takes as many persons, drawn at random: each replication fits the margins anew.
+_MOST_CELLS: Final = 1_000_000
+_FEWEST_PERSONS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,16 +40,19 @@ class ParallelAnalysis:
         Singular values of the residuals, falling.
     limit : (M,) float array
         The 95 % quantile of each under the null: right answers drawn from the margins of persons and items, at the
-        observed mask and trials, and fitted anew.
+        observed mask and trials, fitted anew, and scaled to the sum of squares that was observed.
     n_factors : int
         The general factor, and the leading singular values that all exceed their limits.
     replications : int
+    notes : tuple of str
+        Which persons were used, where not all.
     """
 
     observed: FloatArray
     limit: FloatArray
     n_factors: int
     replications: int
+    notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a singular value."""
@@ -112,7 +119,9 @@ def parallel_analysis(responses: Responses, *, replications: int = 100, seed: in
     """Count factors against a null that keeps the margins of persons and items.
 
     Residuals are those of logit margins with a slope of each item taken out (`psychoeval.irt.margins`): factors count
-    beyond one general one. Source of the idea: Horn (1965), doi 10.1007/BF02289447.
+    beyond one general one. Each singular value is compared as its share of the sum of squares: margins of a few
+    persons are more spread than the truth, so that data drawn from them leave less over, by 2 % on 29 x 12,032 without
+    any further factor, where unscaled limits found 21 to 28. Source of the idea: Horn (1965), doi 10.1007/BF02289447.
 
     Parameters
     ----------
@@ -129,16 +138,30 @@ def parallel_analysis(responses: Responses, *, replications: int = 100, seed: in
     check_whole("replications", replications, 1)
     if replications < 20:
         raise SettingsError(f"replications={replications} give no 95 % quantile.", "Take 20 or more.")
-    part = _varying(responses)
+    rng = generator(seed)
+    chosen, notes = _some_persons(responses, rng)
+    part = _varying(chosen)
     successes, trials = part.successes, part.trials
     margins = logit_margins(successes, trials)
     p = 1 / (1 + np.exp(margins.column - margins.row[:, None]))
-    observed = _singular_values(successes, trials)
-    rng = generator(seed)
-    null = np.stack([_singular_values(rng.binomial(trials, p), trials) for _ in range(replications)])
+    observed = _singular_values(successes, trials, margins)
+    null = np.stack([_singular_values(rng.binomial(trials, p), trials, margins) for _ in range(replications)])
+    null *= np.linalg.norm(observed) / np.maximum(np.linalg.norm(null, axis=1, keepdims=True), 1e-300)
     limit = np.quantile(null, _QUANTILE, axis=0)
     above = observed > limit
-    return ParallelAnalysis(observed, limit, 1 + int(np.argmin(np.append(above, False))), replications)
+    return ParallelAnalysis(observed, limit, 1 + int(np.argmin(np.append(above, False))), replications, notes)
+
+
+def _some_persons(responses: Responses, rng: np.random.Generator) -> tuple[Responses, tuple[str, ...]]:
+    """Return all responses, or those of as many persons as `_MOST_CELLS` hold, and a note."""
+    n, j = responses.trials.shape
+    most = max(_FEWEST_PERSONS, _MOST_CELLS // j)
+    if n <= most:
+        return responses, ()
+    persons = np.zeros(n, np.bool_)
+    persons[rng.choice(n, most, replace=False)] = True
+    note = f"Factors were counted on {most} of {n} {responses.person_label}s, drawn at random."
+    return responses.select(persons=persons), (note,)
 
 
 def analyze_factors(
@@ -207,8 +230,8 @@ def _varying(responses: Responses) -> Responses:
     return responses.select(items=kept)
 
 
-def _singular_values(successes: NDArray[np.integer], trials: NDArray[np.integer]) -> FloatArray:
-    residual, _ = slope_free_residuals(successes, trials, logit_margins(successes, trials))
+def _singular_values(successes: NDArray[np.integer], trials: NDArray[np.integer], near: Margins) -> FloatArray:
+    residual, _ = slope_free_residuals(successes, trials, logit_margins(successes, trials, near))
     small = residual @ residual.T if len(residual) <= residual.shape[1] else residual.T @ residual
     return np.sqrt(np.maximum(np.linalg.eigvalsh(small.astype(np.float64))[::-1], 0))
 
@@ -222,19 +245,30 @@ def _svd(part: Responses, k: int) -> tuple[FloatArray, FloatArray, float]:
     x = part.proportions
     x -= x.mean(axis=0)
     n = len(x)
-    u, s, vt = np.linalg.svd(x, full_matrices=False)
+    u, s, vt = _leading(x, k)
     sd = x.std(axis=0, ddof=1)
-    loadings = (vt[:k].T * s[:k]) / (np.sqrt(n - 1) * sd[:, None])
-    return loadings, u[:, :k] * np.sqrt(n - 1), float(x.shape[1])
+    loadings = (vt.T * s) / (np.sqrt(n - 1) * sd[:, None])
+    return loadings, u * np.sqrt(n - 1), float(x.shape[1])
+
+
+def _leading(x: FloatArray, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the `k` largest singular values, falling, and their vectors, from a start that is always the same."""
+    if k >= min(x.shape) - 1:
+        u, s, vt = np.linalg.svd(x, full_matrices=False)
+        return u[:, :k], s[:k], vt[:k]
+    start = np.random.default_rng(0).normal(size=min(x.shape))
+    u, s, vt = (np.asarray(m, np.float64) for m in svds(x, k, v0=start))
+    return u[:, ::-1], s[::-1], vt[::-1]
 
 
 def _logistic(part: Responses, k: int, seed: int) -> tuple[FloatArray, FloatArray, float]:
     fit = fit_low_rank(part.successes, part.trials, k, seed)
     # Principal axes: scores uncorrelated with SD 1, loadings orthogonal.
     centered = fit.persons - fit.persons.mean(axis=0)
-    u, s, vt = np.linalg.svd(centered @ fit.items.T, full_matrices=False)
     n = len(centered)
-    loadings = vt[:k].T * s[:k] / np.sqrt(n - 1)
+    (left, r_left), (right, r_right) = np.linalg.qr(centered), np.linalg.qr(fit.items)
+    u, s, vt = np.linalg.svd(r_left @ r_right.T)
+    loadings = right @ (vt.T * s) / np.sqrt(n - 1)
     # Variance of the logit: that of the factors, and pi^2 / 3 of the logistic distribution.
     total = float((loadings**2).sum() + part.n_items * np.pi**2 / 3)
-    return loadings, u[:, :k] * np.sqrt(n - 1), total
+    return loadings, left @ u * np.sqrt(n - 1), total

@@ -31,7 +31,7 @@ class Margins(NamedTuple):
     column: FloatArray
 
 
-def logit_margins(successes: NDArray[np.integer], trials: NDArray[np.integer]) -> Margins:
+def logit_margins(successes: NDArray[np.integer], trials: NDArray[np.integer], start: Margins | None = None) -> Margins:
     """Return the margins that maximise the penalised binomial likelihood.
 
     sum_ij [k log p + (n - k) log(1 - p)] - sum_i row_i^2 / 2 SD^2 - sum_j (column_j - m)^2 / 2 SD^2, m the mean
@@ -40,9 +40,11 @@ def logit_margins(successes: NDArray[np.integer], trials: NDArray[np.integer]) -
     Parameters
     ----------
     successes, trials : (N, J) integer arrays
+    start : Margins, optional
+        Near the answer: saves sweeps.
     """
     n, j = trials.shape
-    row, column = np.zeros(n), np.zeros(j)
+    row, column = (np.zeros(n), np.zeros(j)) if start is None else (start.row.copy(), start.column.copy())
     step = max(1, _BLOCK_CELLS // j)
     for _ in range(_MOST_SWEEPS):
         before = row.copy(), column.copy()

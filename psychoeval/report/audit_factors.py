@@ -15,8 +15,8 @@ from psychoeval.responses.ids_and_counts import is_missing
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.readers.log_covariates import item_texts
 
-#: Each replication of the null fits the margins anew.
-_MOST_CELLS: Final = 1_000_000
+#: With missing cells: each sweep of the low-rank model goes over all of them, a million in a minute or more.
+_MOST_INCOMPLETE: Final = 1_000_000
 #: Cells up to which the rank is chosen by held-out likelihood too: each of 5 folds fits every rank.
 _MOST_HELD_OUT: Final = 100_000
 _REPLICATIONS: Final = 50
@@ -27,8 +27,11 @@ _LONGEST: Final = 200
 
 def structure(r: Responses, settings: AuditSettings) -> tuple[Section, ...]:
     """Count and name factors, group items, and correlate subscores with outside scores."""
-    if r.trials.size > _MOST_CELLS:
-        why = f"Not computed: {r.trials.size} cells are more than {_MOST_CELLS}. Select persons or items."
+    if r.trials.size > _MOST_INCOMPLETE and not r.is_complete:
+        why = (
+            f"Not computed: {r.trials.size} cells, some of them missing, are more than {_MOST_INCOMPLETE}, and "
+            f"the low-rank model would take minutes. Select {r.person_label}s or items; complete data have no limit."
+        )
         return (Section("Factors", (why,)),)
     parallel = audit.parallel_analysis(r, replications=_REPLICATIONS, seed=settings.seed)
     number_of = settings.n_factors or parallel.n_factors
@@ -104,7 +107,7 @@ def _factors(
         "low-rank model with logistic loss, which takes missing cells"
     )  # fmt: skip
     rules = (f"{r.n_persons} {r.person_label}s, {int(np.isfinite(found.loadings[:, 0]).sum())} items; {method}.",)
-    return Section("Factors", tuple(sentences), (*rules, *found.notes), tables, tuple(drawings))
+    return Section("Factors", tuple(sentences), (*rules, *found.notes, *parallel.notes), tables, tuple(drawings))
 
 
 def _texts(r: Responses, found: Factors) -> dict[str, str]:

@@ -43,6 +43,37 @@ def test_parallel_analysis_counts_beyond_the_general_factor() -> None:
         parallel_analysis(one_factor(0), replications=10)
 
 
+def test_few_persons_on_many_items_have_no_factor_too_many() -> None:
+    # Margins of 12 persons are spread too far, so that unscaled limits lie below all singular values.
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        eta = rng.normal(size=(12, 1)) - rng.normal(0, 1.5, 3000)
+        data = Responses.from_array((rng.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(int))
+        assert parallel_analysis(data, replications=20, seed=seed).n_factors == 1
+
+
+def test_factors_of_large_data_are_counted_on_a_draw_of_persons(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("psychoeval.audit.factors._MOST_CELLS", 45 * 180)
+    monkeypatch.setattr("psychoeval.audit.factors._FEWEST_PERSONS", 10)
+    found = parallel_analysis(three_factors()[0], replications=20)
+    assert found.n_factors == 3
+    assert found.notes == ("Factors were counted on 45 of 50 persons, drawn at random.",)
+
+
+def test_leading_factors_are_those_of_the_whole_decomposition() -> None:
+    data = three_factors()[0]
+    data = data.select(items=np.ptp(data.proportions, axis=0) > 0)
+    x = data.proportions
+    x -= x.mean(axis=0)
+    u, s, vt = np.linalg.svd(x, full_matrices=False)
+    found = analyze_factors(data, 3, rotation="none")
+    expected = vt[:3].T * s[:3] / np.sqrt(49) / x.std(axis=0, ddof=1)[:, None]
+    np.testing.assert_allclose(np.abs(found.loadings), np.abs(expected), atol=1e-9)
+    np.testing.assert_allclose(np.abs(found.scores), np.abs(u[:, :3]) * 7, atol=1e-9)
+    again = analyze_factors(data, 3, rotation="none")
+    assert np.array_equal(found.loadings, again.loadings)
+
+
 @pytest.mark.parametrize(("method", "missing"), [("svd", 0.0), ("logistic", 0.0), ("logistic", 0.3)])
 def test_factors_find_the_groups(method: str, missing: float) -> None:
     responses, theta = three_factors(1, missing)
