@@ -49,8 +49,8 @@ def logit_margins(successes: NDArray[np.integer], trials: NDArray[np.integer], s
     for _ in range(_MOST_SWEEPS):
         before = row.copy(), column.copy()
         gradient, curvature = np.zeros(j), np.zeros(j)
-        for start in range(0, n, step):
-            at = slice(start, start + step)
+        for first in range(0, n, step):
+            at = slice(first, first + step)
             k, t = successes[at].astype(np.float64), trials[at].astype(np.float64)
             p = expit(row[at, None] - column)
             slope = (k - t * p).sum(axis=1) - row[at] / ROW_SD**2

@@ -9,8 +9,10 @@ import numpy as np
 from psychoeval import audit, plots
 from psychoeval.audit.paired import PairComparisons, Test
 from psychoeval.report.audit_parts import AuditSettings, Drawing, Section, Table, between, number, probability
+from psychoeval.responses.connectivity import shared_items
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import screen
+from psychoeval.responses.screening.overlap import MOST_PERSONS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +30,11 @@ def findings(r: Responses, settings: AuditSettings) -> Section:
         {"severity": [f.severity for f in found], "n": [len(f.ids) for f in found],
          "sentence": [f.sentence for f in found]}, index=pd.Index([f.kind for f in found], name="finding"),
     )  # fmt: skip
-    table = (Table("findings", "", frame, ()),)
-    return Section("What stands out", tuple(sentences or ["Nothing stands out."]), r.notes, table)
+    tables = [Table("findings", "", frame, ())]
+    if not r.is_complete and r.n_persons <= MOST_PERSONS:
+        ids = pd.Index(r.person_ids, name=r.person_label)
+        tables.append(Table("shared_items", "", pd.DataFrame(shared_items(r), index=ids, columns=r.person_ids), ()))
+    return Section("What stands out", tuple(sentences or ["Nothing stands out."]), r.notes, tuple(tables))
 
 
 def means(r: Responses, settings: AuditSettings) -> Section:

@@ -114,6 +114,19 @@ def require_connected(responses: Responses) -> None:
     )
 
 
+def shared_items(responses: Responses) -> NDArray[np.int64]:
+    """Return how many items each two persons were both given, (N, N); its diagonal holds the items of each.
+
+    Examples
+    --------
+    >>> nan = float("nan")
+    >>> shared_items(Responses.from_array([[1, nan, 0], [1, 0, nan]])).tolist()
+    [[2, 1], [1, 2]]
+    """
+    seen = responses.observed.astype(np.float32)  # exact up to 2^24 items, and BLAS multiplies it
+    return np.asarray(np.rint(seen @ seen.T), np.int64)
+
+
 def coverage(responses: Responses) -> Coverage:
     """Return how much was observed, by person and by item, and the weakest link."""
     trials = responses.trials

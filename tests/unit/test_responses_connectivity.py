@@ -6,7 +6,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from psychoeval.errors import DisconnectedDataError
-from psychoeval.responses.connectivity import components, coverage, require_connected
+from psychoeval.responses.connectivity import components, coverage, require_connected, shared_items
 from psychoeval.responses.datasets import load_dataset
 from psychoeval.responses.matrix import Responses
 
@@ -76,6 +76,12 @@ def test_against_a_graph_library(seed: int) -> None:
     ours, theirs = ours[used], labels[used]
     np.testing.assert_array_equal(ours[:, None] == ours, theirs[:, None] == theirs)
     assert found.n == len(set(ours.tolist()))
+
+
+def test_shared_items_are_counted_pair_by_pair() -> None:
+    mask = np.random.default_rng(3).random((9, 40)) < 0.5
+    expected = [[sum(a and b for a, b in zip(x, y, strict=True)) for y in mask] for x in mask]
+    np.testing.assert_array_equal(shared_items(masked(mask)), expected)
 
 
 def test_coverage_and_the_weakest_link() -> None:

@@ -65,6 +65,17 @@ def test_components_and_thin_overlap() -> None:
     assert found["thin_overlap"].ids == ("person-3",)
 
 
+def test_coverage_and_what_two_persons_share_are_said() -> None:
+    r = Responses.from_array([[1, 0, 1, NAN], [0, 1, NAN, NAN], [NAN, NAN, 1, 0]])
+    found = {f.kind: f for f in screen(r).findings}
+    assert found["coverage"].severity == "note"
+    assert found["coverage"].sentence == (
+        "Coverage: a person was given 2 to 3 items, an item to 1 to 2 persons. Two persons share 0 to 2 items, 1 in "
+        "the middle; 1 of 3 pairs share none."
+    )
+    assert "coverage" not in {f.kind for f in screen(load_dataset("lsat6")).findings}
+
+
 def test_length_of_the_last_run() -> None:
     r = Responses.from_array([[1, 0, 0, NAN], [0, 0, 0, 0], [1, 1, 1, 1], [NAN, 1, NAN, 0], [NAN] * 4])
     assert trailing_failures(r).tolist() == [2, 4, 0, 1, 0]

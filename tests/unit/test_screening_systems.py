@@ -98,9 +98,31 @@ def test_selective_reporting_is_found() -> None:
 
 
 def test_missing_at_random_is_seldom_suspected() -> None:
-    suspected = sum(bool(missingness(masked(False, seed))) for seed in range(40))
+    suspected = sum(missingness(masked(False, seed))[0].severity == "warning" for seed in range(40))
     # One test at 1 % (all were given equally many): 40 data sets give more than 3 with P = .001.
     assert suspected <= 3
+
+
+def test_sparsity_and_gap_are_said_with_their_definitions() -> None:
+    data = masked(False, 0)
+    (finding,) = missingness(data)
+    assert (finding.severity, finding.kind) == ("note", "sparsity")
+    found = describe_missingness(data)
+    assert found.sparsity == pytest.approx(1 - np.mean(data.observed))
+    words = f"Sparsity S = {found.sparsity:.3f} (share of cells that are missing), difficulty gap D = "
+    assert words + f"{found.difficulty_gap:.1f} logits (hardest minus easiest item" in finding.sentence
+    assert "Sparsity S = 0.667" in missingness(masked(True, 1))[0].sentence
+    few = data.select(persons=np.arange(data.n_persons) < 4)
+    assert "was not tested on 4 systems" in missingness(few)[0].sentence
+
+
+def test_the_gap_is_that_of_the_items() -> None:
+    # 400 systems of ability N(0, 1), items from -2 to 2: the margins shrink, and find 4 to within a tenth or two.
+    rng = np.random.default_rng(5)
+    eta = rng.normal(size=(400, 1)) - np.linspace(-2, 2, 41)
+    cells = (rng.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(float)
+    cells[rng.random(cells.shape) < 0.3] = np.nan
+    assert describe_missingness(Responses.from_array(cells)).difficulty_gap == pytest.approx(4, abs=0.4)
 
 
 def test_complete_data_have_no_missing_cells() -> None:

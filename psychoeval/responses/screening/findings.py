@@ -21,8 +21,7 @@ class Finding:
     severity : {"note", "warning"}
         A warning puts in question what the numbers mean.
     kind : str
-        ``constant_items``, ``never_run_items``, ``extreme_persons``, ``empty_persons``, ``duplicate_items``,
-        ``duplicate_persons``, ``similar_ids``, ``trailing_failures``, ``thin_overlap``, ``disconnected``.
+        What was found, as one word: ``constant_items``, ``thin_overlap``, ``missing_not_at_random``, ...
     sentence : str
         For people.
     ids : tuple of str

@@ -83,10 +83,26 @@ def _rank_test(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[
 
 
 def missingness(responses: Responses) -> list[Finding]:
-    """Find whether missing cells go with ability; averages over what was seen are then no fair comparison."""
-    if responses.is_complete or responses.n_persons < _MIN_PERSONS or responses.trials.size > _MOST_CELLS:
+    """Say how sparse the cells and how far apart the items are, and find whether missing cells go with ability.
+
+    Averages over what was seen are no fair comparison where they do. How far a simple average then fails is no
+    function of sparsity and gap alone: it takes a simulation from a fit, at the observed mask and trials.
+    """
+    if responses.is_complete or not responses.n_observed:
         return []
+    if responses.n_persons < _MIN_PERSONS or responses.trials.size > _MOST_CELLS:
+        sparsity = 1 - responses.n_observed / responses.trials.size
+        sentence = (
+            f"{sparsity:.1%} of the cells are missing (sparsity S); whether they go with ability was not tested on "
+            f"{responses.n_persons} {responses.person_label}s x {responses.n_items} items."
+        )
+        return [Finding("note", "sparsity", sentence, ())]
     found, label = describe_missingness(responses), responses.person_label
+    measured = (
+        f"Sparsity S = {found.sparsity:.3f} (share of cells that are missing), difficulty gap D = "
+        f"{found.difficulty_gap:.1f} logits (hardest minus easiest item of those neither always nor never right; "
+        "extreme items widen it)."
+    )
     told = []
     if found.seen_difficulty_p <= LEVEL:
         which = ("strong", "harder") if found.seen_difficulty > 0 else ("strong", "easier")
@@ -96,10 +112,14 @@ def missingness(responses: Responses) -> list[Finding]:
             f"strong {label}s were given {'more' if found.coverage > 0 else 'fewer'} items ({found.coverage:.2f})"
         )
     if not told:
-        return []
+        sentence = (
+            f"{measured} Nothing shows that missing cells go with ability (permutation tests, p = "
+            f"{found.seen_difficulty_p:.2f} for harder or easier items, {found.coverage_p:.2f} for more or fewer)."
+        )
+        return [Finding("note", "sparsity", sentence, ())]
     sentence = (
-        f"Cells are not missing at random: {' and '.join(told)}; {found.sparsity:.0%} of the cells are missing, "
-        f"difficulties span {found.difficulty_gap:.1f} logits. Averages over the items each {label} saw do not compare "
-        "them; a model with a common normal distribution of abilities shrinks part of the correction away."
+        f"Cells are not missing at random: {' and '.join(told)}. {measured} Averages over the items each {label} saw "
+        "do not compare them; a model with a common normal distribution of abilities shrinks part of the correction "
+        "away."
     )
     return [Finding("warning", "missing_not_at_random", sentence, ())]
