@@ -287,7 +287,8 @@ class Report:
         persons, items = self.cells.shape
         if items < persons:
             out += (
-                f"There are fewer items ({items}) than {self.taking.part.person_label}s ({persons}): abilities are "
-                "integrated out by Laplace's approximation, which wants many items. Take mml.",
+                f"There are fewer items ({items}) than {self.taking.part.person_label}s ({persons}), and "
+                "the method is for the opposite: to estimate the population of the items, abilities are integrated out "
+                "by Laplace's approximation, which wants many items. Take mml.",
             )
         return out
