@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 import os
@@ -253,6 +254,31 @@ def test_gzip_by_another_name_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds gzip") as refused:
         read(write(tmp_path / "log.json", gzip.compress(GOOD)))
     assert ".gz" in refused.value.remedy
+
+
+def test_an_archive_of_many_members_that_unpack_far_is_refused(tmp_path: Path) -> None:
+    """Each below what one may be; all together a gigabyte in a megabyte."""
+    path = tmp_path / "log.eval"
+    member = b" " * (unpacking.RATIO_FROM // 2)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        out.writestr("header.json", json.dumps(LOG))
+        for k in range(3):
+            out.writestr(f"samples/{k}_epoch_1.json", member)
+    with pytest.raises(DataError, match=r"log\.eval unpacks to 12 MB"):
+        read(path)
+
+
+def test_members_that_overlap_are_refused(tmp_path: Path) -> None:
+    """Many members that are the same bytes of the file: each is read, though the file is small."""
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        out.writestr("samples/0_epoch_1.json", os.urandom(1000))
+        for k in range(1, 9):
+            again = copy.copy(out.filelist[0])
+            again.filename = f"samples/{k}_epoch_1.json"
+            out.filelist.append(again)
+    with pytest.raises(DataError, match=r"log\.eval has members that overlap"):
+        read(path)
 
 
 def test_members_packed_as_no_log_is_are_refused(tmp_path: Path) -> None:

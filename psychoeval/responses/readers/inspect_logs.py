@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from psychoeval.errors import DataError
+from psychoeval.responses.readers.archives import Archive
 from psychoeval.responses.readers.fields import content_hash, known_number, number
 from psychoeval.responses.readers.log import ANY_METRIC, LogBuilder, Outcome, Record
 from psychoeval.responses.readers.options import ReadOptions
 from psychoeval.responses.readers.shape import Shape
-from psychoeval.responses.readers.sources import Archive, NoSamplesError, Source, need, read_json
+from psychoeval.responses.readers.sources import NoSamplesError, Source, need, read_json
 from psychoeval.wording import some
 
 _LETTERS: Final = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}

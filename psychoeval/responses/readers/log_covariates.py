@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from psychoeval.errors import PsychoevalError
 from psychoeval.responses.matrix import Responses
+from psychoeval.responses.readers.archives import Archive
 from psychoeval.responses.readers.formats import recognize
 from psychoeval.responses.readers.log import EvaluationLog
 from psychoeval.responses.readers.openeval import entries
-from psychoeval.responses.readers.sources import Archive, Source, open_source, read_json, read_json_lines
+from psychoeval.responses.readers.sources import Source, open_source, read_json, read_json_lines
 
 if TYPE_CHECKING:
     import pandas as pd

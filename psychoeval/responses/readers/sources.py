@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import glob
-import importlib
 import os
-import zipfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from psychoeval.errors import DataError, EngineUnavailableError
+from psychoeval.errors import DataError
 from psychoeval.responses.readers.json_values import parse_json
 from psychoeval.responses.unpacking import DAMAGES, is_packed, kind_of, open_unpacked, position
 from psychoeval.wording import some
@@ -20,18 +18,9 @@ from psychoeval.wording import some
 MAX_WHOLE: Final = 128 << 20
 #: Longest line of a JSONL file, in bytes.
 MAX_LINE: Final = 64 << 20
-#: Most members of an archive, their size together, and how many times larger than packed one may be.
-MAX_MEMBERS: Final = 200_000
-MAX_UNPACKED: Final = 16 << 30
-MAX_RATIO: Final = 1_000
-_RATIO_FROM: Final = 16 << 20
 _HEAD: Final = 1 << 16
 #: Lines between two words on how far reading is.
 _LINES_TOLD: Final = 256
-_ZSTANDARD: Final = 93
-_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTANDARD)
-#: What `zipfile` raises where an archive is damaged, or needs a password.
-_ZIP_DAMAGES: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, *DAMAGES)
 _PICKLE_SUFFIXES: Final = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
 
 
@@ -196,93 +185,6 @@ def read_bounded(file: Any, place: str, damages: tuple[type[Exception], ...] = D
 
 class NoSamplesError(DataError):
     """A log that holds means, and no responses to items: an error where it was named, passed over in a folder."""
-
-
-class Archive:
-    """A zip file, read member by member into memory: names inside it are never used as paths.
-
-    Raises
-    ------
-    DataError
-        If it is damaged, has more than `MAX_MEMBERS` members or `MAX_UNPACKED` bytes, or a member that is packed more
-        than `MAX_RATIO` times.
-    EngineUnavailableError
-        If members are packed with Zstandard and nothing here unpacks it.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.place = str(path)
-        try:
-            module, self._damages = _zip_module(path)
-            self._zip = module.ZipFile(path)
-        except EngineUnavailableError:
-            raise
-        except _ZIP_DAMAGES as error:
-            raise DataError(f"{path} is a damaged zip archive: {error}.", "Fetch it again.") from None
-        members = self._zip.infolist()
-        self._sizes = {m.filename: m for m in members}
-        if len(members) > MAX_MEMBERS or sum(m.file_size for m in members) > MAX_UNPACKED:
-            self.close()
-            raise DataError(f"{path} has {len(members)} members: more than a log has.", "Is it one?")
-        if len(self._sizes) < len(members):
-            self.close()
-            raise DataError(f"{path} holds two members of one name.", "Fetch it again.")
-        for member in members:
-            if member.compress_type not in _METHODS:
-                self.close()
-                raise DataError(
-                    f"{path}, {member.filename!r} is packed by method {member.compress_type}, which logs do not use.",
-                    "Fetch it again, or pack it anew.",
-                )
-            if member.file_size > _RATIO_FROM and member.file_size > MAX_RATIO * max(member.compress_size, 1):
-                self.close()
-                raise DataError(f"{path}, {member.filename!r} unpacks to {member.file_size} bytes.", "Is it a log?")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the members."""
-        return tuple(self._sizes)
-
-    def json(self, name: str) -> Any:
-        """Return the JSON value that a member is."""
-        place = f"{self.place}, {name}"
-        try:
-            with self._zip.open(name) as file:
-                return parse_json(read_bounded(file, place, self._damages), place)
-        except DataError:
-            raise
-        except self._damages as error:
-            raise DataError(f"{place} cannot be unpacked: {error}.", "Fetch it again.") from None
-
-    def close(self) -> None:
-        """Close the file."""
-        self._zip.close()
-
-    def __enter__(self) -> Archive:
-        return self
-
-    def __exit__(self, *_: object) -> Literal[False]:
-        self.close()
-        return False
-
-
-def _zip_module(path: Path) -> tuple[Any, tuple[type[Exception], ...]]:
-    """Return `zipfile`, or the one that unpacks Zstandard where a member needs it, and what it raises of damages."""
-    with zipfile.ZipFile(path) as plain:
-        methods = {m.compress_type for m in plain.infolist()}
-    if _ZSTANDARD not in methods:
-        return zipfile, _ZIP_DAMAGES
-    if hasattr(zipfile, "ZIP_ZSTANDARD"):  # Python 3.14
-        return zipfile, (importlib.import_module("compression.zstd").ZstdError, *_ZIP_DAMAGES)
-    try:
-        from backports.zstd import ZstdError
-        from backports.zstd import zipfile as with_zstandard
-    except ImportError:
-        raise EngineUnavailableError(
-            f"{path} is packed with Zstandard, which Python reads only from 3.14.",
-            "pip install 'psychoeval[logs]' (backports.zstd).",
-        ) from None
-    return with_zstandard, (with_zstandard.BadZipFile, ZstdError, *_ZIP_DAMAGES)
 
 
 def _walk(top: Path) -> Iterator[Path]:
