@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import fdtri
 
 from psychoeval.irt.classical import CountArray, FloatArray, row_moments, score_blocks
+from psychoeval.irt.clustered import Grouping
 
 #: Above this many items the J x J matrix of pairwise covariances is not formed.
 PAIRWISE_MAX_ITEMS = 4000
@@ -82,6 +84,29 @@ def alpha_complete(successes: CountArray, trials: CountArray) -> Reliability:
     sum_of_variances = float(row_moments(successes.T, trials.T).variance.sum())
     total = row_moments(successes, trials).mean * k
     return _alpha(sum_of_variances, float(total.var(ddof=1)), k, n)
+
+
+def alpha_of_clusters(successes: CountArray, trials: CountArray, codes: NDArray[np.intp]) -> float:
+    """Return alpha with the clusters' sums of scores as parts, over the persons who took every item.
+
+    G / (G - 1) (1 - sum of variances of the G sums / variance of the total): what items of one cluster share beyond
+    the trait counts as error. NaN with fewer than 2 clusters or persons, or where totals do not vary.
+
+    Parameters
+    ----------
+    successes, trials : (N, J) count arrays
+    codes : (J,) intp array
+        Cluster of each item, 0 to G - 1.
+    """
+    used = trials.any(axis=0)
+    whole = trials[:, used].all(axis=1)
+    names, place = np.unique(codes[used], return_inverse=True)
+    n, g = int(np.count_nonzero(whole)), int(names.size)
+    if n < 2 or g < 2:
+        return float("nan")
+    groups, blocks = Grouping(place), score_blocks(successes[whole][:, used], trials[whole][:, used])
+    sums = np.concatenate([groups.sums(scores) for _, scores, _ in blocks])
+    return _alpha(float(sums.var(axis=0, ddof=1).sum()), float(sums.sum(axis=1).var(ddof=1)), g, n).alpha
 
 
 def alpha_pairwise(successes: CountArray, trials: CountArray) -> Reliability:

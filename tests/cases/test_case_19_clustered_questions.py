@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 from psychoeval.audit.system_means import average_systems
+from psychoeval.errors import DataError, SettingsError
+from psychoeval.estimators.native.ctt import CTT
 from psychoeval.estimators.native.simple_average import SimpleAverage
 from psychoeval.responses.matrix import Responses
 
@@ -54,3 +56,24 @@ def test_the_simple_average_takes_the_cluster_column(passages: Responses) -> Non
     assert clustered.abilities.standard_error == pytest.approx([EXPECTED["se_cluster_cr1"]], **EXACTLY)
     assert clustered.statistics["n_clusters"] == EXPECTED["clusters"]
     assert "items independent" in plain.statistics["standard_errors"]
+
+
+def test_classical_test_theory_takes_the_cluster_column(passages: Responses) -> None:
+    plain, clustered = CTT().fit(passages), CTT(cluster="cluster").fit(passages)
+    assert plain.statistics is not None
+    assert clustered.abilities is not None
+    assert clustered.statistics is not None
+    assert clustered.abilities.estimate == pytest.approx([EXPECTED["mean"]], **EXACTLY)
+    assert clustered.abilities.standard_error == pytest.approx([EXPECTED["se_cluster_cr1"]], **EXACTLY)
+    assert clustered.abilities.uncertainty == "items sampled"
+    assert clustered.statistics["n_clusters"] == EXPECTED["clusters"]
+    assert "items independent" in plain.statistics["standard_errors"]
+    assert "between clusters of items (cluster)" in CTT(cluster="cluster").describe()
+
+
+def test_a_cluster_is_the_name_of_a_column(passages: Responses) -> None:
+    with pytest.raises(DataError, match="no covariate 'passage'"):
+        CTT(cluster="passage").fit(passages)
+    for estimator in (CTT, SimpleAverage):
+        with pytest.raises(SettingsError, match="cluster is 3"):
+            estimator(cluster=3)  # type: ignore[arg-type]

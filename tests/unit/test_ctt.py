@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from psychoeval.errors import SettingsError
@@ -135,3 +136,22 @@ def test_error_of_measurement_covers_the_expected_score_on_these_items() -> None
     assert fit.abilities is not None
     low, high = fit.abilities.interval()
     assert np.mean((low <= p.mean(axis=1)) & (p.mean(axis=1) <= high)) == pytest.approx(0.95, abs=0.03)
+
+
+def test_alpha_of_clusters_is_that_of_their_sums() -> None:
+    rng = np.random.default_rng(4)
+    passage = np.repeat(np.arange(6), 5)
+    eta = rng.normal(size=(200, 1)) + 1.5 * rng.normal(size=(200, 6))[:, passage]
+    x = (rng.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(float)
+    # Names in no order, items of one passage apart from each other, and a person with a missing cell.
+    order = rng.permutation(30)
+    items = pd.DataFrame({"passage": [f"text {(7 * g) % 6}" for g in passage[order]]})
+    cells = x[:, order].copy()
+    cells[0, 3] = NAN
+    found = CTT(cluster="passage").fit(Responses.from_array(cells, items=items)).statistics
+    assert found is not None
+    covariance = np.cov(np.stack([x[1:, passage == g].sum(axis=1) for g in range(6)]))
+    wanted = 6 / 5 * (1 - np.trace(covariance) / covariance.sum())
+    assert found["alpha_of_clusters"] == pytest.approx(wanted, abs=1e-12)
+    # What a passage has in common is no reliability: the items' own alpha counts it as such.
+    assert found["alpha_of_clusters"] < found["alpha_listwise"] - 0.1

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
 
 import numpy as np
 
 from psychoeval.errors import SettingsError
-from psychoeval.estimators.native.simple_average import seen_items
+from psychoeval.estimators.native.simple_average import check_cluster, seen_items
 from psychoeval.estimators.settings import check_between, is_choice
 from psychoeval.irt.classical import (
     BoolArray,
@@ -18,6 +18,7 @@ from psychoeval.irt.classical import (
     mean_error,
     row_moments,
 )
+from psychoeval.irt.clustered import mean_error_between_clusters
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities
 from psychoeval.irt.reliability import (
@@ -25,6 +26,7 @@ from psychoeval.irt.reliability import (
     Reliability,
     TakenRule,
     alpha_complete,
+    alpha_of_clusters,
     alpha_pairwise,
     feldt_interval,
     kr20,
@@ -32,6 +34,7 @@ from psychoeval.irt.reliability import (
     taken_rule,
     why_no_alpha,
 )
+from psychoeval.responses.covariates import group_codes
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening import item_status, person_status
 from psychoeval.results.convergence import Convergence
@@ -65,21 +68,28 @@ class CTT:
         aside; constant items stay.
     level : float
         Of Feldt's interval of alpha.
+    cluster : str, optional
+        Column of `Responses.items` that groups dependent items (questions on one passage). The error of a person's
+        mean is then that between clusters, as `SimpleAverage` has it, about passages like these; and the statistics
+        hold alpha of the clusters' scores, which shared passages do not raise (Wainer and Thissen 1996, doi
+        10.1111/j.1745-3992.1996.tb00803.x).
 
     Raises
     ------
     SettingsError
-        For an unknown rule or a level outside (0, 1).
+        For an unknown rule, a level outside (0, 1) or a column that is no name.
     """
 
     name: ClassVar[str] = "ctt"
     missing: MissingRule = "auto"
     level: float = 0.95
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
         if not is_choice(self.missing, get_args(MissingRule)):
             raise SettingsError(f"missing is {self.missing!r}.", f"Choose one of {', '.join(get_args(MissingRule))}.")
         check_between(0.0, 1.0, level=self.level)
+        check_cluster(self.cluster)
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
         """Compute the statistics; `model` is not used.
@@ -93,6 +103,11 @@ class CTT:
             choice besides, variance of the difficulties (1 / n - 1 / J), right where cells are missing at random
             (absolute error of a random subset; Brennan 2001, Generalizability Theory). `statistics`, the whole-test
             figures.
+
+        Raises
+        ------
+        DataError
+            If the items have no column `cluster`.
         """
         moments = row_moments(responses.successes, responses.trials)
         used: BoolArray = np.asarray(responses.trials.any(axis=0))
@@ -104,27 +119,29 @@ class CTT:
         items = _item_statistics(responses, used, complete if rule == "listwise" else everybody)
         notes = (*_alpha_notes(reliability, items, rule), *_item_notes(items))
         seen = seen_items(responses, moments)
+        error = np.sqrt(measurement_error(reliability, moments.n) ** 2 + _of_items_seen(items, moments.n))
+        abilities = Abilities(
+            responses.person_ids, moments.mean, error, method="mean", scale="proportion", uncertainty="items fixed",
+            status=person_status(responses),
+        )  # fmt: skip
+        unit: dict[str, Any] = {"standard_errors": "of measurement, these items held fixed, items independent"}
+        if self.cluster is not None:
+            abilities, unit = _between_clusters(abilities, responses, self.cluster)
         return FitResult(
             estimator=self.name,
             model=None,
             convergence=Convergence("not_iterative", warnings=notes if seen is None else (*notes, seen.warning)),
             provenance=Provenance(engine="numpy"),
             item_statistics=items,
-            abilities=Abilities(
-                responses.person_ids,
-                moments.mean,
-                np.sqrt(measurement_error(reliability, moments.n) ** 2 + _of_items_seen(items, moments.n)),
-                method="mean",
-                scale="proportion",
-                uncertainty="items fixed",
-                status=person_status(responses),
-            ),
-            statistics={**statistics, "notes": " ".join(notes)},
+            abilities=abilities,
+            statistics={**statistics, **unit, "notes": " ".join(notes)},
         )
 
     def describe(self, responses: Responses | None = None, model: ItemModel | None = None) -> str:
         """Return what is computed, in words."""
-        return f"ctt: proportion correct, item-rest correlation, alpha; missing={self.missing!r}, level={self.level:g}"
+        unit = "" if self.cluster is None else f"; SE between clusters of items ({self.cluster})"
+        rules = f"missing={self.missing!r}, level={self.level:g}"
+        return f"ctt: proportion correct, item-rest correlation, alpha; {rules}{unit}"
 
     def _reliability(self, everybody: Counts, complete: Counts, rule: TakenRule) -> tuple[dict[str, Any], Reliability]:
         listwise = alpha_complete(*complete)
@@ -152,6 +169,19 @@ class CTT:
             "sem_total_score": sem * chosen.k,
         }
         return statistics, chosen
+
+
+def _between_clusters(abilities: Abilities, responses: Responses, column: str) -> tuple[Abilities, dict[str, Any]]:
+    """Return abilities with errors between clusters of items, and what the statistics say of them."""
+    codes, names = group_codes(responses, column, "items")
+    counts = responses.successes, responses.trials
+    error, effective_n, _ = mean_error_between_clusters(*counts, codes)
+    unit = {
+        "standard_errors": f"between clusters of items ({column}); Wilson intervals with Student's t",
+        "n_clusters": len(names),
+        "alpha_of_clusters": alpha_of_clusters(*counts, codes),
+    }
+    return replace(abilities, standard_error=error, uncertainty="items sampled", effective_n=effective_n), unit
 
 
 def _columns(counts: Counts, keep: BoolArray) -> Counts:

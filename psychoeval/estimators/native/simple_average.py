@@ -46,8 +46,7 @@ class SimpleAverage:
     cluster: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.cluster, (str, type(None))):
-            raise SettingsError(f"cluster is {self.cluster!r}.", "Give the name of a covariate of the items, or None.")
+        check_cluster(self.cluster)
 
     def fit(self, responses: Responses, model: ItemModel | None = None) -> FitResult:
         """Average each person's scores; `model` is not used.
@@ -97,6 +96,12 @@ class SimpleAverage:
         """Return what is computed, in words."""
         unit = "items" if self.cluster is None else f"clusters of items ({self.cluster})"
         return f"simple-average: mean over the items seen of the mean over trials; SE between {unit}; Wilson intervals"
+
+
+def check_cluster(column: object) -> None:
+    """Refuse what is no name of a covariate of the items, nor None."""
+    if not isinstance(column, (str, type(None))):
+        raise SettingsError(f"cluster is {column!r}.", "Give the name of a covariate of the items, or None.")
 
 
 @dataclass(frozen=True, slots=True)
