@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from psychoeval.diagnostics.fitted import Fitted
 from psychoeval.diagnostics.pair_residuals import Statistic
+from psychoeval.diagnostics.paired_items import PairedItems
 from psychoeval.errors import ConvergenceWarning, NotComparableError, PsychoevalError
 from psychoeval.estimators.base import Estimator
 from psychoeval.fitting import fit as fit_again
@@ -25,7 +25,7 @@ _HELD: Final = 2**22
 
 
 def simulated_statistics(
-    fit: FitResult, found: Fitted, replications: int, seed: int, statistic: Statistic
+    fit: FitResult, found: PairedItems, replications: int, seed: int, statistic: Statistic
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """Return a statistic of data sets drawn from a fit, each fitted again with the same settings, and notes.
 
@@ -35,7 +35,7 @@ def simulated_statistics(
     Parameters
     ----------
     fit : FitResult
-    found : Fitted
+    found : PairedItems
         The fit with its responses.
     replications, seed : int
     statistic : callable
