@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from psychoeval.errors import DataError, ModelError, SettingsError
 from psychoeval.irt import scoring
+from psychoeval.irt.classical import CountArray
 from psychoeval.irt.quadrature import Grid
 from psychoeval.irt.score_equations import KnownItems
 from psychoeval.responses.matrix import Responses
@@ -60,7 +61,7 @@ class Fitted:
     notes: tuple[str, ...]
 
     @property
-    def counts(self) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+    def counts(self) -> tuple[CountArray, CountArray]:
         """Successes and trials of the used items, (N, used)."""
         return self.responses.successes[:, self.used], self.responses.trials[:, self.used]
 
