@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar, Literal
@@ -29,10 +29,11 @@ class Rpy2Bridge:
     Any thread may call; a lock makes the others wait. R is started by the first call, after a child process has shown
     that it starts: a wrong ``R_HOME`` would end this one.
 
-    Ctrl-C: while R runs for the main thread, SIGINT reaches R's own interrupt flag, which R looks at between its
-    steps; the call then raises KeyboardInterrupt, usually within a second, but not inside one long step of compiled
-    code. An event loop that listens to signals itself keeps them, and Ctrl-C then waits for R. A call from another
-    thread cannot be interrupted at all. Where that matters, take the child process (``bridge="rscript"``).
+    Ctrl-C: while R runs for the main thread, SIGINT (and SIGTERM under the command) reaches R's own interrupt flag,
+    which R looks at between its steps; the call then raises KeyboardInterrupt, usually within a second, but not inside
+    one long step of compiled code. An event loop that listens to signals itself keeps them, and Ctrl-C then waits for
+    R. A call from another thread cannot be interrupted at all. Where that matters, take the child process
+    (``bridge="rscript"``).
     """
 
     name: ClassVar[Literal["rpy2", "rscript"]] = "rpy2"
@@ -152,14 +153,21 @@ def _call(script: Path, function: str, job: Job, console: list[str]) -> tuple[Re
 
 @contextlib.contextmanager
 def _interrupts(rlib: Any) -> Iterator[None]:
-    """Pass SIGINT on to R while the main thread is inside it, and raise it when R has returned.
+    """Pass what interrupts Python on to R while the main thread is inside it, and raise it when R has returned.
+
+    That is SIGINT, and SIGTERM where it raises KeyboardInterrupt too, as under the command; where it has another
+    handler, that waits for R.
 
     Python's handlers run only in the main thread, which is in R. What Python's C handler does at once is to write the
     signal's number to a file descriptor; a thread reads it there and sets R's flag. The handler itself only takes
     note, because an exception in a callback from R would be printed and lost.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
+    before: dict[int, Callable[[int, FrameType | None], Any]] = {}
+    if callable(handler := signal.getsignal(signal.SIGINT)):
+        before[signal.SIGINT] = handler
+    if signal.getsignal(signal.SIGTERM) is signal.default_int_handler:
+        before[signal.SIGTERM] = signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or not before:
         yield
         return
     reader, writer = os.pipe()
@@ -167,12 +175,13 @@ def _interrupts(rlib: Any) -> Iterator[None]:
     previous = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     if previous != -1:  # an event loop's; it is left alone
         signal.set_wakeup_fd(previous)
-    noted: list[FrameType | None] = []
-    signal.signal(signal.SIGINT, lambda number, frame: noted.append(frame))
+    noted: list[tuple[int, FrameType | None]] = []
+    for kind in before:
+        signal.signal(kind, lambda number, frame: noted.append((number, frame)))
 
     def watch() -> None:
         while number := os.read(reader, 1):
-            if number[0] == signal.SIGINT:
+            if number[0] in before:
                 rlib.R_interrupts_pending = 1
 
     watcher = threading.Thread(target=watch, name="psychoeval-r-interrupts", daemon=True)
@@ -180,7 +189,8 @@ def _interrupts(rlib: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
         if previous == -1:
             signal.set_wakeup_fd(-1)
         os.close(writer)
@@ -188,7 +198,8 @@ def _interrupts(rlib: Any) -> Iterator[None]:
         os.close(reader)
         rlib.R_interrupts_pending = 0
     if noted:
-        before(signal.SIGINT, noted[0])
+        kind, frame = noted[0]
+        before[kind](kind, frame)
 
 
 def _to_r(job: Job) -> Any:

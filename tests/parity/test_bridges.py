@@ -290,13 +290,14 @@ def test_r_killed_in_the_middle_of_a_fit() -> None:
 
 
 IN_A_PROCESS = """
-import json, sys
+import json, signal, sys
 from pathlib import Path
 import numpy as np
 from psychoeval.rbridge.bridge_rpy2 import Rpy2Bridge
 from psychoeval.resources import resource
 job = json.loads(Path(sys.argv[1]).read_text())
 job["x"] = np.array(job["x"], dtype=float)
+signal.signal(signal.SIGTERM, signal.default_int_handler)  # as the command does
 bridge = Rpy2Bridge()
 short = {**job, "tolerance": 1e-2, "quadrature_points": 31, "max_iterations": 20}
 bridge.call(resource("r_scripts", "mirt_job.R"), "run_mirt_job", short)
@@ -310,7 +311,8 @@ print("again", len(reply["a"]), flush=True)
 """
 
 
-def test_ctrl_c_interrupts_r_inside_python(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_signals_interrupt_r_inside_python(tmp_path: Path, number: signal.Signals) -> None:
     job = long_job()
     job["x"] = [float(v) for v in job["x"]]
     (tmp_path / "job.json").write_text(json.dumps(job))
@@ -320,7 +322,7 @@ def test_ctrl_c_interrupts_r_inside_python(tmp_path: Path) -> None:
         assert process.stdout.readline() == "started\n"
         time.sleep(3)
         sent = time.monotonic()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         assert process.stdout.readline() == "interrupted\n"
         waited = time.monotonic() - sent
         rest, errors = process.communicate(timeout=60)
