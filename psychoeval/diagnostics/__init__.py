@@ -1,6 +1,17 @@
-"""Where a fit and its responses disagree: items and persons that the model does not describe."""
+"""Where a fit and its responses disagree: items, pairs of items and persons, and the model as a whole."""
 
 from psychoeval.diagnostics.item_fit import ItemFit, item_fit
+from psychoeval.diagnostics.local_dependence import LocalDependence, local_dependence
+from psychoeval.diagnostics.model_fit import ModelFit, model_fit
 from psychoeval.diagnostics.person_fit import PersonFit, person_fit
 
-__all__ = ["ItemFit", "PersonFit", "item_fit", "person_fit"]
+__all__ = [
+    "ItemFit",
+    "LocalDependence",
+    "ModelFit",
+    "PersonFit",
+    "item_fit",
+    "local_dependence",
+    "model_fit",
+    "person_fit",
+]

@@ -127,6 +127,10 @@ def local_dependence(
     than the model says, and then the responses tell less of the persons than standard errors say. A pair rests on the
     persons who saw both items, whose number is stated.
 
+    LD-X2 takes the parameters of the items as known. As they were fitted to the same pairs, its p is too large where
+    slopes are free and items few: of 500 persons and 10 independent items 4.5 % of the pairs have p < .05 under the
+    Rasch model, 1.1 % under the 2PL. Replications have no such error: they fit every data set again.
+
     Parameters
     ----------
     fit : FitResult

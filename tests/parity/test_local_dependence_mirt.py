@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ import pytest
 
 from psychoeval import ItemParameters, LatentDistribution, Responses, fit, import_fit, score
 from psychoeval.diagnostics.local_dependence import LocalDependence, local_dependence
+from psychoeval.diagnostics.model_fit import model_fit
 from psychoeval.irt.models import ItemModel
+from psychoeval.rbridge.bridge_rscript import RscriptBridge
+from tests.gates import needs
 from tests.golden import MODEL_KEYS, data, reference
 from tests.parity import tolerances
 
@@ -55,3 +59,22 @@ def test_on_our_fit(name: str, model: str) -> None:
     found = fit(responses, "mml", item_model(model))
     golden = GOLDEN[name][MODEL_KEYS[model]]
     assert_mirts(local_dependence(found, responses), golden, tolerances.PAIRS, tolerances.PAIRS_X2)
+
+
+@needs("mirt")
+def test_its_own_example_data_by_mirt_itself() -> None:
+    model = "2PL"
+    script = Path(__file__).with_name("local_dependence_mirt.R")
+    reply = RscriptBridge().call(script, "mirt_local_dependence", {"model": model}, timeout=120)
+    x = np.array(reply["responses"]).reshape(32, -1).T
+    responses = Responses.from_array(np.where(np.isfinite(x), x, np.nan))
+    golden = {name: np.array(reply[name]) for name in ("slope", "intercept", "ld_x2", "signed_v", "q3")}
+    golden |= {"guessing": np.zeros(32), "variance": reply["variance"][0]}
+    result = on_mirts_items(golden, model, responses)
+    assert_mirts(result, golden, tolerances.PAIRS_KNOWN_ITEMS, tolerances.PAIRS_KNOWN_ITEMS_X2)
+    whole = model_fit(fit(responses, "mml", item_model(model)), responses)
+    statistic, df, srmsr, cfi, tli = reply["m2"]
+    assert whole.m2 == pytest.approx(statistic, rel=tolerances.M2_RELATIVE)
+    assert whole.df == df
+    assert whole.srmsr == pytest.approx(srmsr, rel=0, abs=tolerances.M2_INDICES)
+    assert (whole.cfi, whole.tli) == pytest.approx((cfi, tli), rel=0, abs=tolerances.M2_NULL)

@@ -39,12 +39,13 @@ def result_of(seed: int, model: str, a: np.ndarray = A, **how: float) -> ModelFi
 @pytest.mark.parametrize(("model", "how"), [("2PL", {}), ("Rasch", {}), ("3PL", {"guessing": 0.2})])
 def test_true_models_are_rejected_as_often_as_the_level_says(model: str, how: dict[str, float]) -> None:
     a = np.full(J, 1.2) if model == "Rasch" else A
-    found = [result_of(seed, model, a, **how) for seed in range(60)]
+    found = [result_of(seed, model, a, **how) for seed in range(40)]
     p = np.array([f.p for f in found if not f.reason])
-    assert len(p) >= 55
+    assert len(p) >= 37
     # Not uniform with a probability below 1 in 1,000, or it stays.
     assert kstest(p, "uniform").pvalue > 0.001
-    assert np.mean(p < 0.05) < 0.15
+    # 3.7 to 5.4 % of 300 data sets measured; of 40, more than 6 come about in 1 of 300 cases.
+    assert np.sum(p < 0.05) <= 6
 
 
 def test_a_false_model_is_found() -> None:
