@@ -4,6 +4,8 @@
 
 Truth: theta ~ N(0, 1), or skewed (skewness -1.41); b ~ N(0, 1.5), a ~ LN(0, .3), 1 for Rasch. In each world:
 
+(items-drawn: the additive score, errors from the bootstrap over items; the others: `rank` of the fit.)
+
 - coverage of the 95 % intervals of ranks (discrete, so at least .93 is asked), and their mean width in ranks;
 - P(A > B) of all pairs: the slope of a logistic regression of the truth on logit P (1: calibrated; below: too sure),
   and its Brier score beside the one that P itself expects;
@@ -33,6 +35,7 @@ from benchmarks._interval_worlds import FloatArray, simulate
 from benchmarks.native.metrics import clustered
 from psychoeval.audit.paired import Correction
 from psychoeval.irt.classical import BoolArray
+from psychoeval.trust.item_bootstrap import rank_over_items
 from psychoeval.trust.ranking import adjusted, rank
 
 FITS: dict[str, dict[str, Any]] = {
@@ -43,6 +46,7 @@ FITS: dict[str, dict[str, Any]] = {
     "additive": {"estimator": "additive"},
     "ctt": {"estimator": "ctt"},
     "simple-average": {"estimator": "simple-average"},
+    "items-drawn": {},
 }
 CORRECTIONS: tuple[Correction, ...] = ("none", "holm", "benjamini-hochberg")
 
@@ -51,7 +55,10 @@ def judge(theta: FloatArray, name: str, responses: pe.Responses, seed: int) -> d
     """Return the figures of one fit of one world."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ranking = rank(pe.fit(responses, **FITS[name]), correction="none", seed=seed)
+        if name == "items-drawn":
+            ranking = rank_over_items(responses, correction="none", seed=seed)
+        else:
+            ranking = rank(pe.fit(responses, **FITS[name]), correction="none", seed=seed)
     true_rank = np.argsort(np.argsort(-theta)) + 1
     out = {
         "coverage": float(np.mean((ranking.low <= true_rank) & (true_rank <= ranking.high))),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from psychoeval.errors import PsychoevalError, SettingsError
 from psychoeval.estimators.base import Estimator
@@ -58,6 +58,8 @@ class FitsInterrupted(KeyboardInterrupt):
 
 
 Progress = Callable[[str, str], None]
+Job = TypeVar("Job")
+Outcome = TypeVar("Outcome")
 
 
 def fit_many(
@@ -147,7 +149,7 @@ def fit_many(
             progress(label, "done")
         return result
 
-    outcomes, interrupted = _run_all(run_job, jobs, n_jobs)
+    outcomes, interrupted = run_all(run_job, jobs, n_jobs)
     fits = Fits(
         responses,
         tuple(o for o in outcomes if isinstance(o, FitResult)),
@@ -174,11 +176,9 @@ def _common_settings(name: str, timeout: float | None, n_jobs: int, seed: int | 
     return {key: value for key, value in wanted.items() if value is not None and key in fields}
 
 
-def _run_all(
-    run: Callable[[Any], FitResult | FitFailure], jobs: Sequence[Any], n_jobs: int
-) -> tuple[list[FitResult | FitFailure], bool]:
-    """Return the outcomes in order, and whether Ctrl-C cut them short."""
-    outcomes: list[FitResult | FitFailure] = []
+def run_all(run: Callable[[Job], Outcome], jobs: Sequence[Job], n_jobs: int) -> tuple[list[Outcome], bool]:
+    """Return the outcomes in order, and whether Ctrl-C cut them short: then those of the jobs that were done."""
+    outcomes: list[Outcome] = []
     if n_jobs == 1:
         try:
             for job in jobs:

@@ -1,0 +1,139 @@
+"""What a fit recovers of a simulated truth, and whether data look like simulated ones: numbers by name."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Final
+
+import numpy as np
+from scipy.stats import kendalltau, skew
+
+from psychoeval.agreement.ranks import tied_groups
+from psychoeval.agreement.scores import expected_scores, item_is_usable
+from psychoeval.irt.classical import FloatArray, item_rest_correlation, row_moments
+from psychoeval.irt.curves import probability
+from psychoeval.irt.intervals import wald_interval
+from psychoeval.responses.matrix import Responses
+from psychoeval.results.fit_result import FitResult
+from psychoeval.trust.worlds import World
+
+#: What `recovered` computes, in the order of tables.
+METRICS: Final = (
+    "tau", "score_error", "item_error", "r_difficulty", "r_discrimination",
+    "ability_coverage", "difficulty_coverage", "discrimination_coverage",
+)  # fmt: skip
+#: What `data_statistics` computes.
+STATISTICS: Final = (
+    "mean_score", "score_sd", "score_skewness", "proportion_sd", "constant_items", "item_rest_mean", "item_rest_sd",
+)  # fmt: skip
+
+
+def recovered(world: World, fit: FitResult) -> dict[str, float | None]:
+    """Return what a fit found of a simulated truth; None where it says nothing of that.
+
+    tau: Kendall's tau-b of abilities. score_error: mean over persons of |expected score on all items, true - fitted|;
+    item_error the same over items. r: Pearson's over the items estimated. Coverage: of the printed 95 % intervals, the
+    truth taken to the origin and unit of these persons (theta - mean) / SD, the SD left out for Rasch, where the items
+    set the unit; on the proportion scale the true score is the expected one on all items. Source: METHODS of
+    arXiv 2607.15190.
+    """
+    abilities = fit.abilities
+    out: dict[str, float | None] = dict.fromkeys(METRICS)
+    if abilities is None:
+        return out
+    place = {name: i for i, name in enumerate(abilities.person_ids)}
+    order = np.array([place[name] for name in world.responses.person_ids], dtype=np.intp)
+    estimate = abilities.estimate[order]
+    both = ~np.isnan(estimate) & ~np.isnan(world.ability)
+    groups = tied_groups(estimate[both])
+    if np.ptp(groups) > 0:
+        out["tau"] = float(kendalltau(groups, world.ability[both]).statistic)
+    person_score, item_score = _true_scores(world)
+    if abilities.scale == "proportion":
+        low, high = (limit[order] for limit in abilities.interval())
+        out["score_error"] = float(np.mean(np.abs(estimate - person_score)[both]))
+        out["ability_coverage"] = _coverage(low, high, person_score)
+        return out
+    scores = expected_scores(fit, world.responses.item_ids, world.responses.person_ids)
+    if scores is not None:
+        out["score_error"] = float(np.mean(np.abs(scores[0] - person_score)[both]))
+        known = np.isfinite(scores[1])
+        out["item_error"] = float(np.mean(np.abs(scores[1] - item_score)[known])) if known.any() else None
+    return out | _parameters(world, fit, order)
+
+
+def _parameters(world: World, fit: FitResult, order: np.ndarray) -> dict[str, float | None]:
+    out: dict[str, float | None] = {}
+    assert fit.abilities is not None
+    theta = world.ability[np.isfinite(world.ability)]
+    center = float(theta.mean())
+    unit = 1.0 if fit.model is not None and fit.model.name == "Rasch" else float(theta.std())
+    if unit > 0:
+        low, high = (limit[order] for limit in fit.abilities.interval())
+        out["ability_coverage"] = _coverage(low, high, (world.ability - center) / unit)
+    found = fit.item_parameters
+    if found is None or not unit > 0:
+        return out
+    place = {name: j for j, name in enumerate(found.item_ids)}
+    found = found.select(np.array([place[name] for name in world.items.item_ids], dtype=np.intp))
+    both = found.estimated & world.items.estimated
+    truth = {
+        "difficulty": (world.items.difficulty - center) / unit,
+        "discrimination": world.items.discrimination * unit,
+    }
+    errors = found.standard_errors or {}
+    for term, true in truth.items():
+        values = getattr(found, term)
+        out[f"r_{term}"] = _correlation(values[both], true[both])
+        if term in errors:
+            error = np.where(errors[term] > 0, errors[term], np.nan)
+            out[f"{term}_coverage"] = _coverage(*wald_interval(values, error), np.where(both, true, np.nan))
+    return out
+
+
+def data_statistics(responses: Responses) -> dict[str, float]:
+    """Return statistics of a data set that a fitted model should reproduce, by name.
+
+    Mean, SD and skewness of the persons' mean scores; SD of the items' proportions correct and the number that are
+    constant; mean and SD of the item-rest correlations.
+    """
+    s, t = responses.successes, responses.trials
+    score, proportion = row_moments(s, t).mean, row_moments(s.T, t.T).mean
+    score, proportion = score[np.isfinite(score)], proportion[np.isfinite(proportion)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # equal scores have no skewness: NaN
+        skewness = float(skew(score))
+    r = item_rest_correlation(s, t)[0]
+    r = r[np.isfinite(r)]
+    constant = np.count_nonzero((proportion == 0) | (proportion == 1))
+    found = (score.mean(), score.std(), skewness, proportion.std(), constant,
+             r.mean() if r.size else np.nan, r.std() if r.size else np.nan)  # fmt: skip
+    return dict(zip(STATISTICS, map(float, found), strict=True))
+
+
+def _true_scores(world: World) -> tuple[FloatArray, FloatArray]:
+    """Return the expected score of each person on all usable items, and of each item over all persons with one."""
+    items, known = world.items, np.isfinite(world.ability)
+    usable = item_is_usable(items)
+    sure = np.array([status == "constant_all_1" for status in items.status], dtype=float)
+    n, j = world.responses.trials.shape
+    persons, total = np.full(n, np.nan), np.zeros(j)
+    step = max(1, (1 << 20) // j)
+    a, d, c = items.discrimination, items.intercept, items.guessing
+    for start in range(0, n, step):
+        rows = np.flatnonzero(known[start : start + step]) + start
+        p = np.where(items.estimated, probability(world.ability[rows], a, d, c), sure)
+        persons[rows] = p[:, usable].mean(axis=1)
+        total += p.sum(axis=0)
+    return persons, np.where(usable, total / max(int(known.sum()), 1), np.nan)
+
+
+def _coverage(low: FloatArray, high: FloatArray, truth: FloatArray) -> float | None:
+    known = np.isfinite(low) & np.isfinite(high) & np.isfinite(truth)
+    return float(np.mean(((low <= truth) & (truth <= high))[known])) if known.any() else None
+
+
+def _correlation(x: FloatArray, y: FloatArray) -> float | None:
+    if x.size < 3 or not (np.ptp(x) > 1e-9 and np.ptp(y) > 1e-9):
+        return None
+    return float(np.corrcoef(x, y)[0, 1])

@@ -1,0 +1,209 @@
+"""The refitting check: simulate from a fit, fit again, and see what is recovered."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from psychoeval._version import __version__
+from psychoeval.errors import ConvergenceWarning, NotComparableError, SettingsError
+from psychoeval.estimators.base import Estimator
+from psychoeval.estimators.settings import check_seed, check_whole
+from psychoeval.fitting import fit as fit_one
+from psychoeval.registry import REGISTRY, entry, make_estimator
+from psychoeval.responses.matrix import Responses
+from psychoeval.results.fit_result import FitResult
+from psychoeval.studies.runner import Replications, replicate
+from psychoeval.studies.store import Row, RowStore
+from psychoeval.trust.recovery import METRICS, STATISTICS, data_statistics, recovered
+from psychoeval.trust.worlds import Simulator
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Of the simulated data's statistics: observed values below this two-sided share are told.
+UNLIKE: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Refitting:
+    """What an estimator recovers when the truth is its own fit.
+
+    Parameters
+    ----------
+    label : str
+        Of the estimator and model fitted again.
+    truth : str
+        Of the fit that was simulated from.
+    replications : Replications
+        One row a data set: `recovery.METRICS`, `recovery.STATISTICS`, and whether the fit converged (``believed``).
+    observed : mapping
+        `recovery.STATISTICS` of the data.
+    level : float
+        Of the intervals over replications.
+    notes : tuple of str
+    """
+
+    label: str
+    truth: str
+    replications: Replications
+    observed: Mapping[str, float]
+    level: float
+    notes: tuple[str, ...]
+
+    @property
+    def n_believed(self) -> int:
+        """Replications whose fit converged; the others are in no figure."""
+        return sum(bool(row["believed"]) for row in self.replications.rows)
+
+    @property
+    def failure_rate(self) -> float:
+        """Share of attempted fits that gave no result or did not converge."""
+        tried = len(self.replications.rows) + len(self.replications.failures)
+        return 1 - self.n_believed / tried if tried else float("nan")
+
+    def recovery(self) -> pd.DataFrame:
+        """Return one row a metric: mean, limits and number of replications that have it."""
+        import pandas as pd
+
+        tail = (1 - self.level) / 2
+        rows = {}
+        for name in METRICS:
+            values = self.values(name)
+            low, high = np.quantile(values, [tail, 1 - tail]) if values.size else (np.nan, np.nan)
+            rows[name] = {"mean": values.mean() if values.size else np.nan, "low": low, "high": high, "n": values.size}
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
+
+    def likeness(self) -> pd.DataFrame:
+        """Return one row a statistic of the data: observed, mean and limits of the simulated ones, two-sided share.
+
+        The share is twice the smaller one of simulated values on either side of the observed, ties by half, at most 1:
+        small where the model does not make data like these.
+        """
+        import pandas as pd
+
+        tail = (1 - self.level) / 2
+        rows = {}
+        for name in STATISTICS:
+            values, seen = self.values(name), self.observed[name]
+            if not values.size or not np.isfinite(seen):
+                rows[name] = {"observed": seen, "simulated": np.nan, "low": np.nan, "high": np.nan, "share": np.nan}
+                continue
+            below = float(np.mean(values < seen) + np.mean(values == seen) / 2)
+            low, high = np.quantile(values, [tail, 1 - tail])
+            rows[name] = {"observed": seen, "simulated": values.mean(), "low": low, "high": high,
+                          "share": min(1.0, 2 * min(below, 1 - below))}  # fmt: skip
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("statistic")
+
+    def values(self, name: str) -> np.ndarray:
+        """Return a metric or statistic over the replications whose fit converged and that have it."""
+        found = [row[name] for row in self.replications.rows if row["believed"]]
+        return np.array([value for value in found if value is not None and np.isfinite(float(value))], dtype=float)
+
+
+def check_by_refitting(
+    responses: Responses,
+    fit: FitResult,
+    *,
+    estimator: str | Estimator | None = None,
+    truth: FitResult | None = None,
+    replications: int = 100,
+    level: float = 0.95,
+    n_jobs: int = 1,
+    seed: int = 0,
+    store: RowStore | None = None,
+) -> Refitting:
+    """Simulate data sets from a fit at the observed cells and counts, fit each one again, and compare with the truth.
+
+    Before ranks are published: if the model were true, would this estimator on data of this shape find them? What is
+    not recovered from data that follow the model cannot be trusted in data that may not.
+
+    Parameters
+    ----------
+    responses : Responses
+        The data of the fit.
+    fit : FitResult
+        Its estimator, settings and model are used again.
+    estimator : str or Estimator, optional
+        Another one, or settings where those of the fit are not all known.
+    truth : FitResult, optional
+        The fit to simulate from: by default `fit`; needed where it has no item parameters (simple average, additive).
+    replications : int
+        Data sets.
+    level : float
+        Of the intervals over replications.
+    n_jobs : int
+        Fits at a time.
+    seed : int
+        Replication r draws from ``default_rng([seed, r])``.
+    store : RowStore, optional
+        Keeps what is done, so that an interrupted check goes on.
+
+    Returns
+    -------
+    Refitting
+        Also after Ctrl-C, with the replications that were done (``replications.interrupted``).
+
+    Raises
+    ------
+    NotComparableError
+        If there is nothing to simulate from, or the fit was imported.
+    SettingsError
+        For a setting out of range.
+    """
+    check_whole(replications=replications, n_jobs=n_jobs)
+    check_seed(seed)
+    if not 0 < level < 1:
+        raise SettingsError(f"level is {level!r}.", "Give a confidence level between 0 and 1, such as 0.95.")
+    chosen = make_estimator(estimator) if isinstance(estimator, str) else estimator or _again(fit)
+    model = fit.model if entry(chosen.name).models else None
+    simulator = Simulator(truth or fit, responses)
+
+    def task(number: int) -> Row:
+        world = simulator.draw(np.random.default_rng([seed, number]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # it is counted
+            found = fit_one(world.responses, chosen, model, allow_free_2pl=True)
+        return {"believed": float(found.convergence.believed), **recovered(world, found),
+                **data_statistics(world.responses)}  # fmt: skip
+
+    settings = {f.name: getattr(chosen, f.name) for f in dataclasses.fields(chosen)}  # type: ignore[arg-type]
+    question = (__version__, responses.sha256, chosen.name, sorted(settings.items()), model, seed, _digest(simulator))
+    key = hashlib.sha256(repr(question).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    found = replicate(task, replications, key=key, n_jobs=n_jobs, store=store, what=f"refitting {fit.label}")
+    label = fit.label if chosen.name == fit.estimator else chosen.name
+    return Refitting(label, (truth or fit).label, found, data_statistics(responses), level, _notes(found, simulator))
+
+
+def _again(fit: FitResult) -> Estimator:
+    """Return the settings object of a fit."""
+    if fit.estimator not in REGISTRY:
+        raise NotComparableError(
+            f"{fit.label} comes from another program, which cannot be run again.", "Give estimator=, with truth=."
+        )
+    known = {f.name for f in dataclasses.fields(make_estimator(fit.estimator))}  # type: ignore[arg-type]
+    return make_estimator(fit.estimator, **{k: v for k, v in fit.provenance.settings.items() if k in known})
+
+
+def _digest(simulator: Simulator) -> str:
+    items, latent = simulator.items, simulator.latent
+    parts = [np.ascontiguousarray(v).tobytes() for v in (items.discrimination, items.intercept, items.guessing)]
+    return hashlib.sha256(b"".join([*parts, repr((latent, items.status)).encode()])).hexdigest()
+
+
+def _notes(found: Replications, simulator: Simulator) -> tuple[str, ...]:
+    notes = []
+    sure = int(np.count_nonzero(~simulator.items.estimated))
+    if sure:
+        notes.append(f"{sure} items that all or none got right stay so in every data set.")
+    if found.interrupted:
+        notes.append(f"Interrupted: {len(found.rows)} of {found.n_wanted} data sets were fitted.")
+    if found.failures:
+        notes.append(f"{len(found.failures)} fits gave no result; the first: {found.failures[0]}")
+    return tuple(notes)

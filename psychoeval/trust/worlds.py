@@ -1,0 +1,113 @@
+"""Data sets as a fitted model makes them: at the observed cells, for these persons and items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from psychoeval.agreement.scores import item_is_usable
+from psychoeval.errors import NotComparableError
+from psychoeval.irt.classical import FloatArray
+from psychoeval.irt.parameters import ItemParameters
+from psychoeval.irt.score_posteriors import draw
+from psychoeval.irt.simulate import simulate_counts
+from psychoeval.responses.ids_and_counts import smallest_dtype
+from psychoeval.responses.matrix import Responses
+from psychoeval.results.fit_result import FitResult, LatentDistribution
+from psychoeval.scoring.matched import histogram, match
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class World:
+    """A simulated data set and what is behind it.
+
+    Parameters
+    ----------
+    responses : Responses
+        At the observed cells and trials, with their ids.
+    ability : (N,) array
+        One plausible value a person; NaN for persons without responses.
+    items : ItemParameters
+        Of the fit, in the order of the responses.
+    """
+
+    responses: Responses
+    ability: FloatArray
+    items: ItemParameters
+
+
+class Simulator:
+    """Draws data sets from a fit.
+
+    Abilities are plausible values: one draw a person from its posterior given the responses and the items, so that
+    their spread is that of the abilities (estimates spread less). Items are as estimated; those that all or none got
+    right stay so, and other items without parameters are refused.
+
+    Parameters
+    ----------
+    fit : FitResult
+        With item parameters on the logit scale.
+    responses : Responses
+        The data of the fit.
+
+    Raises
+    ------
+    NotComparableError
+        If the fit has no such items, or did not estimate some of them.
+    """
+
+    def __init__(self, fit: FitResult, responses: Responses) -> None:
+        if fit.item_parameters is None:
+            raise NotComparableError(
+                f"{fit.label} has no item parameters to simulate from.", "Give a fit that has them (mml, map, ...)."
+            )
+        if fit.provenance.data_sha256 not in ("", responses.sha256):
+            raise NotComparableError(f"{fit.label} was fitted to other responses.", "Give the responses of the fit.")
+        place = {name: j for j, name in enumerate(fit.item_parameters.item_ids)}
+        self.items = fit.item_parameters.select(np.array([place[name] for name in responses.item_ids], dtype=np.intp))
+        seen = responses.trials.any(axis=0)
+        usable = item_is_usable(self.items)
+        if (seen & ~usable).any():
+            lacking = [name for name, bad in zip(responses.item_ids, seen & ~usable, strict=True) if bad]
+            raise NotComparableError(
+                f"{fit.label} has no parameters for {lacking[0]!r} and {len(lacking) - 1} more items.",
+                "Simulate from a fit that estimates all items.",
+            )
+        self.responses = responses
+        self.latent = fit.latent_distribution or _latent(fit)
+        estimated = self.items.estimated
+        self.matched = match(responses.select(items=np.flatnonzero(estimated)), self.items)
+        self.sure = np.array([status == "constant_all_1" for status in self.items.status])
+
+    def draw(self, generator: np.random.Generator) -> World:
+        """Return one data set."""
+        found, latent = self.matched, self.latent
+        law = histogram(latent)
+        counts = found.responses
+        theta = draw(
+            counts.successes, counts.trials, found.items, 1, generator, mean=latent.mean, sd=latent.sd, law=law
+        )[0]
+        # The sure items tell as little of a person as the missing ones: without others its ability is any.
+        alone = np.isnan(theta) & self.responses.trials.any(axis=1)
+        theta[alone] = latent.mean
+        successes = np.where(self.sure, self.responses.trials, 0).astype(self.responses.trials.dtype)
+        columns = np.flatnonzero(self.items.estimated)
+        known = np.flatnonzero(np.isfinite(theta))
+        k = found.items
+        successes[np.ix_(known, columns)] = simulate_counts(
+            theta[known], k.a, k.d, k.c, counts.trials[known], generator
+        )
+        dtype = smallest_dtype(int(successes.max(initial=0)))
+        return World(replace(self.responses, successes=successes.astype(dtype), name="simulated"), theta, self.items)
+
+
+def _latent(fit: FitResult) -> LatentDistribution:
+    """Return a normal distribution with the mean of the abilities and their variance less that of their errors."""
+    abilities = fit.abilities
+    if abilities is None or abilities.scale != "logit" or abilities.standard_error is None:
+        raise NotComparableError(f"{fit.label} has no distribution of abilities.", "Give a fit that has abilities.")
+    known = np.isfinite(abilities.estimate) & np.isfinite(abilities.standard_error)
+    values, errors = abilities.estimate[known], abilities.standard_error[known]
+    variance = float(np.var(values)) - float(np.mean(errors**2))
+    return LatentDistribution(float(values.mean()), float(np.sqrt(max(variance, 1e-4))))
