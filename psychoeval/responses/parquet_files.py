@@ -38,7 +38,9 @@ def open_parquet(path: Path) -> Any:
     try:
         with parquet.ParquetFile(path) as file:
             columns = [file.schema.column(k) for k in range(len(file.schema))]
-            texts = [c.path for c in columns if c.physical_type == "BYTE_ARRAY" and not c.max_repetition_level]
+            # Not those inside of others: Arrow joins no dictionaries of several row groups there.
+            whole = set(file.schema_arrow.names)
+            texts = [c.path for c in columns if c.physical_type == "BYTE_ARRAY" and c.path in whole]
             _check_unpacked(file.metadata, [c.length for c in columns], path)
         return parquet.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True)
     except damages() as error:

@@ -199,6 +199,24 @@ def test_columns_of_texts_could_hold_anything(tmp_path: Path) -> None:
     assert found.successes.tolist() == whole.successes.tolist() == [[k % 2 for k in range(50)]]
 
 
+def test_texts_inside_of_others_are_read_from_several_row_groups(tmp_path: Path) -> None:
+    """Arrow joins no dictionaries of nested columns: 100 systems with 300 items each, in groups of 3,000 rows."""
+    rows = [
+        {
+            "response_id": f"bench_20260101T000000Z_{item}_system-{system}_0",
+            "model": {"name": f"system-{system}"},
+            "scores": {"metric": [{"name": "em"}], "value": [float((item + system) % 2)]},
+        }
+        for item in range(300)
+        for system in range(100)
+    ]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "train-00000.parquet", row_group_size=3_000)
+    found = read(tmp_path / "train-00000.parquet")
+    assert isinstance(found, Responses)
+    assert found.trials.shape == (100, 300)
+    assert found.successes.sum() == 15_000
+
+
 def test_parquet_that_unpacks_too_far_is_refused_unread(tmp_path: Path) -> None:
     """A few kilobytes of equal rows, of which the footer says how many there are."""
     path = tmp_path / "long.parquet"
