@@ -3,9 +3,8 @@
 python benchmarks/reading.py [--lines 1000000] [--gigabytes 0] [--ways psychoeval,polars,...]
 
 Each way reads the same file in a process of its own; imports are not timed, memory is the process's highest, with
-them, and at most `MOST_GB`. All must find the same rows and mean score. polars is installed for this benchmark only
-(pip install polars).
-Ends with 1 if they differ, or if psychoeval takes `LIMIT_MB` or more.
+them, and bounded (`_reading_child`). All must find the same rows and mean score. polars is installed for this
+benchmark only (pip install polars). Ends with 1 if they differ, or if psychoeval takes `LIMIT_MB` or more.
 """
 
 from __future__ import annotations
@@ -13,23 +12,17 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
+from _reading_child import Found, add_child_options, differ, report_reading, run_child
 from _reading_logs import write_samples
 
 LIMIT_MB = 500
-#: What a process may take: one that needs more fails, and not the machine.
-MOST_GB = 16
 NEEDED = ["doc_id", "doc_hash", "filter", "acc"]
 ROW_BYTES = 1901
-
-Found = tuple[int, float]
 
 
 def psychoeval_read(path: Path) -> Found:
@@ -80,21 +73,9 @@ WAYS: dict[str, tuple[Callable[[Path], Found], str]] = {
 
 def child(way: str, path: Path) -> None:
     """Read in this process, and print what it took."""
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_GB << 30, MOST_GB << 30))
     read, module = WAYS[way]
     importlib.import_module(module)
-    wall, used = time.perf_counter(), time.process_time()
-    rows, mean = read(path)
-    wall, used = time.perf_counter() - wall, time.process_time() - used
-    print(json.dumps({"rows": rows, "mean": mean, "wall": wall, "cpu": used, "peak": peak_mb()}))
-
-
-def peak_mb() -> float:
-    """Return the most memory this process has held; getrusage may count what the parent held when it forked."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        return int(status.read_text().split("VmHWM:")[1].split()[0]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1 << 20)
+    report_reading(read, path)
 
 
 def measured(way: str, path: Path) -> dict[str, float] | None:
@@ -103,15 +84,7 @@ def measured(way: str, path: Path) -> dict[str, float] | None:
     if importlib.util.find_spec(module.split(".")[0]) is None:
         print(f"{way:22s} {module} is not installed")
         return None
-    ran = subprocess.run(
-        [sys.executable, __file__, "--child", way, "--path", str(path)], capture_output=True, text=True, check=False
-    )
-    if ran.returncode:
-        last = (ran.stderr.strip().splitlines() or [f"ended with {ran.returncode}"])[-1]
-        print(f"{way:22s} failed, given {MOST_GB} GB: {last}")
-        return None
-    result: dict[str, float] = json.loads(ran.stdout)
-    return result
+    return run_child(__file__, way, path)
 
 
 def main() -> int:
@@ -119,8 +92,7 @@ def main() -> int:
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--gigabytes", type=float, default=0, help="instead of lines: a file of about this size")
     parser.add_argument("--ways", default=",".join(w for w in WAYS if "," not in w) + ",json", help="first letters do")
-    parser.add_argument("--child", help=argparse.SUPPRESS)
-    parser.add_argument("--path", type=Path, help=argparse.SUPPRESS)
+    add_child_options(parser)
     options = parser.parse_args()
     if options.child:
         child(options.child, options.path)
@@ -145,12 +117,10 @@ def compare(path: Path, ways: list[str]) -> int:
         ours = taken.get("psychoeval", result)
         ratios = "".join(f" {result[key] / ours[key]:7.2f}" for key in ("wall", "cpu", "peak"))
         print(f"{way:22s} {result['wall']:8.2f} {result['cpu']:8.2f} {result['peak']:8.0f}{ratios}", flush=True)
-    rows = {result["rows"] for result in taken.values()}
-    means = [result["mean"] for result in taken.values()]
-    if len(rows) > 1 or max(means) - min(means) > 1e-12:
-        print(f"They differ: {taken}")
+    if differ(taken):
         return 1
-    print(f"all: {rows.pop():.0f} rows, mean score {means[0]:.6f}")
+    one = next(iter(taken.values()))
+    print(f"all: {one['rows']:.0f} rows, mean score {one['mean']:.6f}")
     return int("psychoeval" in taken and taken["psychoeval"]["peak"] >= LIMIT_MB)
 
 

@@ -9,16 +9,14 @@ they differ, or if psychoeval read more than `LIMIT_SHARE` of the file.
 from __future__ import annotations
 
 import argparse
-import json
+import importlib
 import random
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+from _reading_child import Found, add_child_options, differ, report_reading, run_child
 from _reading_logs import prose
-from reading import peak_mb
 
 LIMIT_SHARE = 0.05
 SYSTEMS = 100
@@ -59,37 +57,39 @@ def _row(number: int, rng: random.Random, text: str) -> dict[str, object]:
     }
 
 
+def psychoeval_read(path: Path) -> Found:
+    from psychoeval.responses.readers.reading import read
+
+    found = read(path)
+    return int(found.trials.sum()), float(found.successes.sum() / found.trials.sum())
+
+
+def pandas_read(path: Path) -> Found:
+    import pandas
+
+    table = pandas.read_parquet(path)
+    return len(table), float(table["scores"].map(lambda s: s["value"][0]).mean())
+
+
+#: By name: what reads, and the modules imported before the clock starts.
+WAYS = {
+    "psychoeval": (psychoeval_read, ("pyarrow.parquet", "psychoeval.responses.readers.reading")),
+    "pandas.read_parquet": (pandas_read, ("pyarrow.parquet", "pandas")),
+}
+
+
 def child(way: str, path: Path) -> None:
-    if way == "psychoeval":
-        import pyarrow.parquet
-
-        from psychoeval.responses.readers.reading import read
-
-        wall, before = time.perf_counter(), bytes_read()
-        found = read(path)
-        rows, mean = int(found.trials.sum()), float(found.successes.sum() / found.trials.sum())
-    else:
-        import pandas
-        import pyarrow.parquet  # noqa: F401
-
-        wall, before = time.perf_counter(), bytes_read()
-        table = pandas.read_parquet(path)
-        rows, mean = len(table), float(table["scores"].map(lambda s: s["value"][0]).mean())
-    wall = time.perf_counter() - wall
-    print(json.dumps({"rows": rows, "mean": mean, "wall": wall, "peak": peak_mb(), "bytes": bytes_read() - before}))
-
-
-def bytes_read() -> int:
-    """Return the bytes that this process has read; 0 where the system does not say."""
-    io = Path("/proc/self/io")
-    return int(io.read_text().split("rchar:")[1].split()[0]) if io.exists() else 0
+    """Read in this process, and print what it took."""
+    read, modules = WAYS[way]
+    for module in modules:
+        importlib.import_module(module)
+    report_reading(read, path)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--megabytes", type=float, default=500)
-    parser.add_argument("--child", help=argparse.SUPPRESS)
-    parser.add_argument("--path", type=Path, help=argparse.SUPPRESS)
+    add_child_options(parser)
     options = parser.parse_args()
     if options.child:
         child(options.child, options.path)
@@ -99,21 +99,18 @@ def main() -> int:
         path = Path(folder) / "train-00000.parquet"
         rows, size = write_responses(path, options.megabytes), path.stat().st_size
         print(f"{rows} rows, {size / 1e6:.0f} MB")
-        for way in ("psychoeval", "pandas.read_parquet"):
-            command = [sys.executable, __file__, "--child", way, "--path", str(path)]
-            ran = subprocess.run(command, capture_output=True, text=True, check=False)
-            if ran.returncode:
-                print(f"{way} failed: {(ran.stderr.strip().splitlines() or [f'ended with {ran.returncode}'])[-1]}")
+        for way in WAYS:
+            r = run_child(__file__, way, path)
+            if r is None:
                 return 1
-            r = taken[way] = json.loads(ran.stdout)
+            taken[way] = r
             print(
                 f"{way:20s} {r['wall']:7.2f} s, peak {r['peak']:6.0f} MB, read {r['bytes'] / 1e6:7.1f} MB "
                 f"({r['bytes'] / size:.1%} of the file)"
             )
     ours, theirs = taken.values()
     print(", ".join(f"{key} {theirs[key] / max(ours[key], 1e-9):.2f} x" for key in ("wall", "peak", "bytes")))
-    if (ours["rows"], ours["rows"]) != (theirs["rows"], rows) or abs(ours["mean"] - theirs["mean"]) > 1e-12:
-        print(f"They differ: {taken}")
+    if differ(taken) or ours["rows"] != rows:
         return 1
     return int(ours["bytes"] > LIMIT_SHARE * size)
 
