@@ -1,4 +1,8 @@
-"""Pictures of fits: each a function that returns a Matplotlib Figure and leaves pyplot alone."""
+"""Pictures of fits and audits: each a function that returns a Matplotlib Figure and leaves pyplot alone.
+
+Without Matplotlib each raises `EngineUnavailableError`. Where it takes them, `noun` ("person" or "system") is what a
+row is called, and `limit` is how many rows or panels are drawn at most: which, the caption says.
+"""
 
 from __future__ import annotations
 

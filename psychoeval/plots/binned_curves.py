@@ -33,16 +33,10 @@ def binned_curves(
     limit : int
         Most items drawn by default.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     NotComparableError
         If an item is unknown, or none has a curve.
-    EngineUnavailableError
-        Without Matplotlib.
     """
     chosen = _choose(curves, limit) if items is None else _find(curves, items)
     if not chosen:

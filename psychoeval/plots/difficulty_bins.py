@@ -24,16 +24,10 @@ def difficulty_bins(data: Sequence[DifficultyBins]) -> Figure:
     data : sequence of DifficultyBins
         With the same edges.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     NotComparableError
         Without data, or if the edges differ.
-    EngineUnavailableError
-        Without Matplotlib.
     """
     if not data or any(one.edges != data[0].edges for one in data):
         raise NotComparableError("There are no data sets with the same bins.", "Bin all by the same edges.")

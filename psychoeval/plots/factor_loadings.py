@@ -31,16 +31,10 @@ def factor_loadings(factors: Factors, clusters: ItemClusters | None = None, *, t
     top : int
         Items of each factor in the table.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     NotComparableError
         With a single factor.
-    EngineUnavailableError
-        Without Matplotlib.
     """
     k = factors.loadings.shape[1]
     if k < 2:

@@ -23,15 +23,6 @@ def pair_differences(pairs: PairComparisons, *, limit: int = 40, significance: f
         Most pairs drawn: those of smallest adjusted p, then of largest difference.
     significance : float
         Of the adjusted p value.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    EngineUnavailableError
-        Without Matplotlib.
     """
     p = np.nan_to_num(pairs.p_adjusted, nan=2.0)
     chosen = np.lexsort((-np.nan_to_num(np.abs(pairs.difference), nan=-1.0), p))[:limit]

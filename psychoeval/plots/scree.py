@@ -21,15 +21,6 @@ def scree(found: ParallelAnalysis, *, limit: int = 15) -> Figure:
     found : ParallelAnalysis
     limit : int
         Most values drawn.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    EngineUnavailableError
-        Without Matplotlib.
     """
     n = min(limit, found.observed.size)
     x = np.arange(1, n + 1)
@@ -51,7 +42,7 @@ def scree(found: ParallelAnalysis, *, limit: int = 15) -> Figure:
     canvas.caption(
         figure,
         f"Residuals after margins of persons and items and a slope of each item. Null: {found.replications} data sets "
-        f"drawn from the margins at the observed mask. Filled: counted as factors ({counted}), up to the first below "
-        "the line.",
+        f"drawn from the margins at the observed mask, scaled to the observed sum of squares. Filled: counted as "
+        f"factors ({counted}), up to the first below the line.",
     )
     return figure

@@ -20,15 +20,6 @@ def stability(found: Stability) -> Figure:
     Parameters
     ----------
     found : Stability
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    EngineUnavailableError
-        Without Matplotlib.
     """
     figure = canvas.new_figure(7.4, 4.8)
     axes = figure.subplots(2, 2, height_ratios=(3, 2))

@@ -22,15 +22,6 @@ def system_means(means: SystemMeans, *, noun: str = "person", limit: int = 50) -
     noun : {"person", "system"}
     limit : int
         Most rows; of more persons every so-manieth in rank, best and worst among them.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    EngineUnavailableError
-        Without Matplotlib.
     """
     order = np.argsort(-np.nan_to_num(means.mean, nan=-1.0), kind="stable")
     order = order[np.isfinite(means.mean[order])]

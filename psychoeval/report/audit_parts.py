@@ -111,6 +111,8 @@ class Table:
     def rows(self) -> tuple[tuple[str, tuple[Any, ...]], ...]:
         """Id and values of the rows shown."""
         frame = self.shown.iloc[:MOST_ROWS]
+        if "status" in frame:
+            frame = frame.assign(status=frame["status"].str.replace("_", " "))
         values = zip(frame.index, frame.itertuples(index=False), strict=True)
         return tuple((str(name), tuple(_plain(v) for v in row)) for name, row in values)
 

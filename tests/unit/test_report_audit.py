@@ -59,7 +59,9 @@ def test_every_section_is_there_and_says_what_the_data_say() -> None:
     assert any("110 items that no system got right" in s for s in found.sections[0].sentences)
     means = found.sections[1].tables[0]
     assert means.rows[0][1][0] == pytest.approx(responses.proportions.mean(axis=1).max())
-    assert len(tables(found)["items"].rows) == 500
+    rows = tables(found)["items"].rows
+    assert len(rows) == 500
+    assert [values[-1] for _, values in rows].count("constant all 0") == 110
     assert len(tables(found)["pairs"].frame) == 34
 
 
