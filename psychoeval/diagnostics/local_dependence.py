@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 PairStatus = Literal["tested", "few_shared", "constant"]
 
-#: Above the mean Q3, where no critical value is simulated: Christensen, Makransky & Horton (2017).
+#: Above the mean Q3, where no critical value is simulated (Christensen, Makransky & Horton, 2017).
 RULE_OF_THUMB: Final = 0.2
+#: Persons from whom on that is three standard errors; of fewer, independent items reach it by chance.
+RULE_FROM_PERSONS: Final = 200
 #: Expected counts below which X2 is not chi-squared (Cochran's rule).
 SMALL_EXPECTED: Final = 5.0
 #: Some twenty matrices of items x items are alive: 1.5 GB.
@@ -58,7 +60,7 @@ class LocalDependence:
     q3, q3_adjusted : (P,) arrays
         Correlation of residuals, and less the mean over the tested pairs.
     q3_z : (P,) array
-        artanh(q3_adjusted) sqrt(n - 3), by whose size pairs are ordered; about N(0, 1) for independent items.
+        q3_adjusted sqrt(n - 1), by whose size pairs are ordered; about N(0, 1) for independent items.
     x2, p, p_adjusted : (P,) arrays
         LD-X2, its chi-squared probability with 1 degree of freedom, and that with the false discovery rate controlled
         over the tested pairs (Benjamini-Hochberg).
@@ -102,9 +104,15 @@ class LocalDependence:
     notes: tuple[str, ...]
 
     def signals(self) -> tuple[tuple[str, str], ...]:
-        """Return the pairs whose q3_adjusted exceeds `q3_critical`, or .2 without replications; the worst first."""
-        limit = RULE_OF_THUMB if np.isnan(self.q3_critical) else self.q3_critical
-        chosen = np.flatnonzero(self.q3_adjusted > limit)
+        """Return the pairs that go together beyond chance, the worst first.
+
+        With replications, those whose q3_adjusted exceeds `q3_critical`. Without, by a rule of thumb, those above .2
+        that 200 or more persons saw: where fewer did, nothing is told.
+        """
+        if np.isnan(self.q3_critical):
+            chosen = np.flatnonzero((self.q3_adjusted > RULE_OF_THUMB) & (self.n >= RULE_FROM_PERSONS))
+        else:
+            chosen = np.flatnonzero(self.q3_adjusted > self.q3_critical)
         return tuple((self.item_ids[self.first[k]], self.item_ids[self.second[k]]) for k in chosen)
 
     def to_frame(self, worst: int | None = None) -> pd.DataFrame:
@@ -167,6 +175,10 @@ def local_dependence(
     q3 = pairwise_q3(fit, found)
     squares = pairwise_x2(found, q3.counts)
     simulated, notes = np.empty(0), _notes(found, q3, squares)
+    few = int(np.count_nonzero(q3.tested & (q3.counts.seen < RULE_FROM_PERSONS))) // 2
+    if few and not replications:
+        notes += (f"{few} tested pairs rest on fewer than {RULE_FROM_PERSONS} {responses.person_label}s, for which no "
+                  "rule of thumb tells dependence from chance: ask for replications.",)  # fmt: skip
     if replications:
         simulated, more = simulated_statistics(fit, found, replications, seed, largest_q3)
         notes += more
@@ -181,8 +193,7 @@ def _result(
 ) -> LocalDependence:  # fmt: skip
     at = pairs(found.responses.n_items)
     tested, above, used = q3.tested[at], q3.above[at], q3.used[at]
-    with np.errstate(divide="ignore"):
-        z = np.arctanh(np.clip(above, -1.0, 1.0)) * np.sqrt(np.maximum(used - 3.0, 0.0))
+    z = above * np.sqrt(np.maximum(used - 1.0, 0.0))
     none = np.full(tested.size, np.nan)
     x2, signed, expected = (none, none, none) if squares is None else (np.where(tested, m[at], np.nan) for m in squares)
     p = np.asarray(chi2.sf(x2, 1))

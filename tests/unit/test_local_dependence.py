@@ -100,7 +100,7 @@ def test_free_slopes_make_x2_too_small_and_not_too_large() -> None:
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_a_dependent_pair_comes_first(missing: float) -> None:
-    found = [looked(drawn(seed, missing=missing, copied=0.5)) for seed in range(10)]
+    found = [looked(drawn(seed, n=500, missing=missing, copied=0.5)) for seed in range(10)]
     worst = [(int(f.first[0]), int(f.second[0])) for f in found]
     assert worst == [(2, 8)] * 10
     assert all(f.p_adjusted[0] < 0.001 and f.signed_v[0] > 0.1 for f in found)
@@ -140,6 +140,15 @@ def test_the_largest_q3_has_its_level() -> None:
     # p is uniform on 1/20, ..., 1: 1.2 of 24 at .05 are expected, and a mean of .525 with error .059.
     assert np.sum(p <= 0.05) <= 5
     assert np.mean(p) == pytest.approx(0.525, abs=0.2)
+
+
+def test_of_few_persons_no_rule_of_thumb_tells() -> None:
+    few = drawn(4, n=150, copied=0.5)
+    plain = looked(few)
+    assert plain.q3_adjusted[0] > RULE_OF_THUMB
+    assert plain.signals() == ()
+    assert "45 tested pairs rest on fewer than 200 persons" in plain.notes[-1]
+    assert looked(few, replications=20).signals()[0] == ("item-3", "item-9")
 
 
 def test_pairs_that_few_saw_or_nobody_varied_on_are_named_and_last() -> None:
