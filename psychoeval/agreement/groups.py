@@ -44,11 +44,11 @@ class VerdictGroup:
 
     @property
     def differences(self) -> str:
-        """Largest differences over the pairs, in words, or how unlike the two rankings are most."""
+        """Largest differences over the pairs, in words; where ranks alone agree, or nothing does, the lowest tau-b."""
         found = "; ".join(_largest(self.pairs, DECIDING) or _largest(self.pairs, _SCORES))
+        if found and "ranks" not in self.verdict and self.verdict != "not comparable":
+            return f"Largest differences: {found}."
         taus = [p.ranks.kendall for p in self.pairs if p.ranks is not None and p.ranks.kendall is not None]
-        if self.fits:
-            return f"Largest differences: {found}." if found else ""
         return f"Lowest tau-b {min(taus):.3f}." if taus else ""
 
 

@@ -50,6 +50,7 @@ def test_pairs_that_differ_are_named(comparison: Comparison) -> None:
     differ = next(g for g in group_verdicts(comparison.names, comparison.pairs) if g.verdict == "disagree")
     assert differ.between == (("group A", "far"),)
     assert {p.first for p in differ.pairs} == {"one", "two", "three"}
+    assert "intercepts" in differ.differences
     ranks_only = next(g for g in group_verdicts(comparison.names, comparison.pairs) if "ranks" in g.verdict)
     assert ranks_only.who == "group A with group B; group B with far"
     assert ranks_only.differences == "Lowest tau-b 1.000."
