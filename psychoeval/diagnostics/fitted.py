@@ -65,6 +65,10 @@ class Fitted:
         """Successes and trials of the used items, (N, used)."""
         return self.responses.successes[:, self.used], self.responses.trials[:, self.used]
 
+    def abilities(self, successes: CountArray) -> FloatArray:
+        """Return everybody's ability by `ability`, (N,), had the used items been answered like this."""
+        return _abilities((successes, self.counts[1]), self.items, self.ability, self.latent)
+
     def placed(self, values: NDArray[np.generic]) -> FloatArray:
         """Return values of the used items among all J, NaN elsewhere."""
         out = np.full(self.used.size, np.nan)
@@ -111,7 +115,8 @@ def fitted(fit: FitResult, responses: Responses, ability: Ability | None) -> Fit
         for i, good in zip(index, used, strict=True)
     )
     method = _method(fit, ability)
-    theta = _abilities(responses, used, items, method, fit.latent_distribution)
+    cells = responses.successes[:, used], responses.trials[:, used]
+    theta = _abilities(cells, items, method, fit.latent_distribution)
     return Fitted(responses, used, items, because, fit.latent_distribution, method, theta, _notes(fit, responses, used))
 
 
@@ -139,9 +144,8 @@ def _method(fit: FitResult, ability: Ability | None) -> Ability:
 
 
 def _abilities(
-    responses: Responses, used: BoolArray, items: KnownItems, method: Ability, latent: LatentDistribution | None
+    cells: tuple[CountArray, CountArray], items: KnownItems, method: Ability, latent: LatentDistribution | None
 ) -> FloatArray:
-    cells = responses.successes[:, used], responses.trials[:, used]
     known = items.a, items.d, items.c
     if method == "ML":
         return scoring.ml(*cells, *known)[0]

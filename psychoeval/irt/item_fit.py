@@ -23,6 +23,8 @@ FloatArray = NDArray[np.float64]
 
 #: Largest step between nodes, in latent SDs.
 _STEP: Final = 0.2
+#: How much finer steps are under a distribution with corners.
+_FINER: Final = 4
 #: Weight of a node in a score's mixture below which it takes no part.
 _NEGLIGIBLE: Final = 1e-14
 #: Cells nodes x items that are worked on at a time: what a processor's cache holds.
@@ -62,16 +64,23 @@ def score_grid(items: KnownItems, *, mean: float = 0.0, sd: float = 1.0, distrib
     mean, sd : float
         Of the normal distribution of the abilities.
     distribution : Grid, optional
-        A histogram instead: its density is linear between its nodes and 0 beyond.
+        A histogram instead: its density is linear between its nodes and 0 beyond. Steps are a quarter then, because
+        the rule errs by their square at corners.
     """
     reach = FIRST_LIMIT * sd
     if distribution is not None:
         low, high = float(distribution.nodes[0]), float(distribution.nodes[-1])
-        mean, reach, sd = (low + high) / 2, (high - low) / 2, (high - low) / 6
+        mean, reach = (low + high) / 2, (high - low) / 2
+        sd = reach / 3
     narrow = smallest_posterior_sd(np.ones((1, items.a.size)), items.a, items.d, limit=reach, mean=mean, sd=sd)
     step = min(narrow, _STEP * sd, 1.0 / max(float(np.abs(items.a).max()), 1e-300))
-    nodes = np.linspace(mean - reach, mean + reach, min(2 * int(np.ceil(reach / step)) + 1, MAX_NODES))
-    log_density = -0.5 * ((nodes - mean) / sd) ** 2 if distribution is None else log_linear(nodes, distribution)
+    if distribution is None:
+        nodes = np.linspace(mean - reach, mean + reach, min(2 * int(np.ceil(reach / step)) + 1, MAX_NODES))
+        log_density = -0.5 * ((nodes - mean) / sd) ** 2
+    else:  # its corners are nodes, and its ends count half
+        inner = max(1, int(np.ceil(_FINER * distribution.step / step)))
+        nodes = np.linspace(low, high, min((distribution.nodes.size - 1) * inner + 1, MAX_NODES))
+        log_density = log_linear(nodes, distribution) - np.log(2.0) * np.isin(nodes, (low, high))
     return Grid(nodes, log_density - logsumexp(log_density))
 
 
@@ -177,7 +186,8 @@ def _one_block(right: FloatArray, wrong: FloatArray, columns: FloatArray, weight
 def score_table(successes: CountArray, items: KnownItems, grid: Grid) -> ScoreTable:
     """Return observed and expected right answers by sum score, of complete 0/1 responses (N, J).
 
-    Scores of 0 and J say nothing: all answers are known. Scores that nobody has are left out.
+    Scores of 0 and J say nothing: all answers are known. Scores that nobody has are left out, and one whose probability
+    is 0 in double precision (1e-308).
     """
     total = np.asarray(successes).sum(axis=1, dtype=np.intp)
     inside = np.flatnonzero((total > 0) & (total < items.a.size))

@@ -14,7 +14,7 @@ from psychoeval.irt.score_equations import KnownItems
 
 FloatArray = NDArray[np.float64]
 
-#: A variance that is so small a share of what it is a difference of is rounding.
+#: A variance that is so small a share of what it is a difference of is rounding, and so are logits of this size.
 _ROUNDING: Final = 1e-12
 
 
@@ -78,6 +78,6 @@ def _block(x: FloatArray, n: FloatArray, theta: FloatArray, items: KnownItems) -
         share = (variance * r * w).sum(axis=1) / (variance * r**2).sum(axis=1)
         free = w - share[:, None] * r
         whole, left = (variance * w**2).sum(axis=1), (variance * free**2).sum(axis=1)
-        lz = np.where(whole > 0, (rest * w).sum(axis=1) / np.sqrt(whole), np.nan)
+        lz = np.where(whole > _ROUNDING**2 * variance.sum(axis=1), (rest * w).sum(axis=1) / np.sqrt(whole), np.nan)
         star = np.where(left > _ROUNDING * whole, (rest * free).sum(axis=1) / np.sqrt(left), np.nan)
     return lz, star
