@@ -151,7 +151,7 @@ M2_INDICES: Final = 1e-6
 #: S-X2, its p and RMSEA on mirt's own items: 1.4e-7 measured (simulated_500, guessing .2), what its nodes from -6 to 6
 #: leave out; Rasch models 2e-12.
 S_X2: Final = 1e-6
-#: The same on our own fit: 2.5e-5 measured (lsat7, Rasch, where mirt's free variance stops farther off), 9e-6 of others.
+#: The same on our own fit: 2.5e-5 measured (lsat7, Rasch, where mirt's free variance stops farther off).
 S_X2_OWN_FIT: Final = 1e-4
 #: Infit and outfit of items and their standardized versions on mirt's own items: 1.6e-7 measured, from EAPs that mirt
 #: takes on its nodes.
