@@ -35,7 +35,8 @@ class PersonFit:
         Standardized log-likelihood; low values are unlikely patterns. lz* corrects for the ability being an estimate.
     p_lz, p, p_adjusted : (N,) arrays
         P(a value as low) under the normal distribution, of lz and of lz*, and the latter adjusted for the number of
-        persons (Holm). p of lz is too large, because lz varies less than it supposes.
+        persons (Holm); NaN where the status is not ``"judged"``. p of lz is too large, because lz varies less than it
+        supposes.
     infit, infit_z, outfit, outfit_z : (N,) arrays
         Mean squares (1 as the model expects, above 1 noisier) and standardized.
     status, lz_star_status : tuple of str, length N
@@ -80,8 +81,8 @@ def person_fit(fit: FitResult, responses: Responses, *, ability: Ability | None 
 
     lz is how far the log-likelihood of the responses lies from its expectation at the person's ability, in SDs; lz*
     corrects it for the ability being estimated from the same responses (`psychoeval.irt.person_fit`). Counts are taken
-    as so many 0/1 responses. A person with all or none right has one possible pattern only: values exist and say
-    nothing, which the status tells.
+    as so many 0/1 responses. A person with all or none right has one possible pattern only: lz exists, as in mirt,
+    and says nothing, so that there are no p values; the status tells.
 
     Parameters
     ----------
@@ -101,10 +102,11 @@ def person_fit(fit: FitResult, responses: Responses, *, ability: Ability | None 
     likelihood = log_likelihood_fit(*known.counts, known.theta, known.items)
     _, sums = residual_sums(*known.counts, known.theta, known.items)
     status = _status(known, likelihood.lz)
-    p = np.asarray(ndtr(likelihood.lz_star))
+    star = _star_status(status, likelihood.lz_star)
+    p_lz, p = _lower(likelihood.lz, status), _lower(likelihood.lz_star, star)
     return PersonFit(
-        responses.person_ids, known.theta, likelihood.lz, likelihood.lz_star, np.asarray(ndtr(likelihood.lz)), p,
-        holm(p), *mean_squares(sums), status, _star_status(status, likelihood.lz_star), known.ability,
+        responses.person_ids, known.theta, likelihood.lz, likelihood.lz_star, p_lz, p,
+        holm(p), *mean_squares(sums), status, star, known.ability,
         (*known.notes, "Items are taken as known: their errors are not in these values."),
     )  # fmt: skip
 
@@ -118,6 +120,10 @@ def _status(known: Fitted, lz: FloatArray) -> tuple[str, ...]:
     out[~np.isfinite(known.theta)] = f"the {known.ability} ability is not finite"
     out[tried == 0] = "no responses"
     return tuple(map(str, out))
+
+
+def _lower(z: FloatArray, status: tuple[str, ...]) -> FloatArray:
+    return np.where([s == JUDGED for s in status], ndtr(z), np.nan)
 
 
 def _star_status(status: tuple[str, ...], lz_star: FloatArray) -> tuple[str, ...]:

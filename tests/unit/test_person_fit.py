@@ -145,6 +145,9 @@ def test_every_person_is_judged_or_has_a_reason() -> None:
     unlike = KnownItems(np.ones(4), np.array([0.5, 0.5, 0.5, 0.5]), np.zeros(4))
     found = person_fit(known_fit(unlike, "Rasch"), responses)
     assert found.status[3] == "judged"
+    # All right at a posterior mean: lz exists, and no p of it.
+    assert np.isfinite(found.lz[0])
+    assert np.isnan([found.p_lz[0], found.p[0]]).all()
     assert found.lz_star_status[3] == "every pattern of the same sum of slopes is equally likely"
     assert np.isnan(found.lz_star[3])
     apart = KnownItems(np.ones(4), np.array([-1.0, 0.0, 0.5, 2.0]), np.zeros(4))
