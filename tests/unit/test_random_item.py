@@ -337,3 +337,12 @@ def test_a_search_that_is_cut_short_says_so() -> None:
     found = RandomItem(max_iterations=1).fit(Responses.from_array(generator(20, 60, 15)[3]), ItemModel("2PL"))
     assert found.convergence.status == "iteration_limit"
     assert found.convergence.gradient > 1e-6
+
+
+def test_a_latent_sd_whose_error_is_not_known_has_none() -> None:
+    """With five items for a thousand persons the approximate evidence bends the wrong way along the latent SD."""
+    responses = pe.load_dataset("lsat7")
+    fit = pe.fit(responses, "random-item", model="Rasch")
+    assert fit.latent_distribution is not None
+    assert fit.latent_distribution.sd_standard_error is None
+    assert any("error of the latent SD is not known" in w for w in fit.convergence.warnings)

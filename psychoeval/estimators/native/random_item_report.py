@@ -33,6 +33,9 @@ FLAT_ITEM: Final = 3.0
 #: Standard error of the logarithm of the slopes' SD from which errors of slopes are too small: with .1 (100 x 300) 95 %
 #: intervals are covered at .93, with .15 to .2 at .89 to .92, with .4 and more (30 x 100) at .86.
 UNKNOWN_SLOPE_SD: Final = 0.2
+#: Standard error of a logarithm from which a quantity is not known at all: where the evidence has no curvature, or bends
+#: the wrong way, errors are a million.
+UNKNOWN: Final = 100.0
 HELD_BY_POPULATION: Final = ": their finite parameters come from the population of items."
 #: Gradient of the evidence, in log units a logit or unit of a logarithm, from which a search that stands still has
 #: failed: below it a tenth of a unit gains less than .001. With guessing, 7 nodes leave 2e-3 open, and one search in
@@ -96,7 +99,8 @@ class Report:
         point = self.optimum.point
         latent = LatentDistribution()
         if self._is_rasch:
-            latent = LatentDistribution(sd=point.sd, sd_standard_error=point.sd * self._population_errors[SIZE])
+            error = float(self._population_errors[SIZE])
+            latent = LatentDistribution(sd=point.sd, sd_standard_error=point.sd * error if error < UNKNOWN else None)
         return FitResult(
             estimator=estimator,
             model=self.model,
@@ -282,6 +286,8 @@ class Report:
                 f"its logarithm above {UNKNOWN_SLOPE_SD:g}). Errors of slopes take it as known and are too small: with "
                 "30 persons on 100 items 95 % intervals of slopes held .86 of the true ones, .85 under the 3PL.",
             )
+        if self._is_rasch and not self._population_errors[SIZE] < UNKNOWN:
+            out += ("The error of the latent SD is not known: the evidence has no maximum along it.",)
         if sds[1] <= 1.01 * SMALLEST_SD:
             out += ("The locations' SD is estimated as 0: the items do not differ in difficulty.",)
         persons, items = self.cells.shape
