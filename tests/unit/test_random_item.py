@@ -18,6 +18,7 @@ from psychoeval.estimators.native.random_item_search import Point, maximize, set
 from psychoeval.estimators.native.random_item_steps import Rule, evaluate
 from psychoeval.fitting import fit
 from psychoeval.irt.models import Beta, ItemModel, LogitNormal
+from psychoeval.responses.datasets import load_dataset
 from psychoeval.responses.matrix import Responses
 
 MODELS = ("Rasch", "2PL", "2PL by difficulty", "3PL")
@@ -341,8 +342,7 @@ def test_a_search_that_is_cut_short_says_so() -> None:
 
 def test_a_latent_sd_whose_error_is_not_known_has_none() -> None:
     """With five items for a thousand persons the approximate evidence bends the wrong way along the latent SD."""
-    responses = pe.load_dataset("lsat7")
-    fit = pe.fit(responses, "random-item", model="Rasch")
-    assert fit.latent_distribution is not None
-    assert fit.latent_distribution.sd_standard_error is None
-    assert any("error of the latent SD is not known" in w for w in fit.convergence.warnings)
+    found = fit(load_dataset("lsat7"), "random-item", model="Rasch")
+    assert found.latent_distribution is not None
+    assert found.latent_distribution.sd_standard_error is None
+    assert any("error of the latent SD is not known" in w for w in found.convergence.warnings)

@@ -33,8 +33,8 @@ FLAT_ITEM: Final = 3.0
 #: Standard error of the logarithm of the slopes' SD from which errors of slopes are too small: with .1 (100 x 300) 95 %
 #: intervals are covered at .93, with .15 to .2 at .89 to .92, with .4 and more (30 x 100) at .86.
 UNKNOWN_SLOPE_SD: Final = 0.2
-#: Standard error of a logarithm from which a quantity is not known at all: where the evidence has no curvature, or bends
-#: the wrong way, errors are a million.
+#: Standard error of a logarithm from which a quantity is not known at all: without curvature, or where the evidence
+#: bends the wrong way, errors are a million.
 UNKNOWN: Final = 100.0
 HELD_BY_POPULATION: Final = ": their finite parameters come from the population of items."
 #: Gradient of the evidence, in log units a logit or unit of a logarithm, from which a search that stands still has
