@@ -30,6 +30,8 @@ def checked_target(path: Path, unwritable: type[PsychoevalError] = SettingsError
     with _named(path, unwritable):
         try:
             mode = os.stat(path).st_mode
+        except ValueError as error:  # a zero byte, or half of a pair of UTF-16
+            raise unwritable(f"{str(path)!r} is no path: {error}.", "Choose another name.") from error
         except FileNotFoundError:
             mode = stat.S_IFREG
         target = Path(os.path.realpath(path))

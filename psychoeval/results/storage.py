@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import stat
 import zipfile
 import zlib
 from pathlib import Path
@@ -97,6 +98,9 @@ def load_fit(path: str | Path) -> FitResult:
     """
     path = Path(path)
     try:
+        # A pipe would be waited for, and a device that never ends read into memory.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise StoredFileError(f"{path} cannot be read: it is no plain file.", _REMEDY)
         with zipfile.ZipFile(path) as archive:
             content = _header(archive, path)
 

@@ -101,3 +101,9 @@ def test_folders_are_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(SettingsError, match="cannot be written"):
         make_folder(tmp_path / "file" / "b")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+def test_what_is_no_path_is_said(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SettingsError, match="is no path"):
+        write_whole(tmp_path / name, lambda file: file.write(b"x"))

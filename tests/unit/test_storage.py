@@ -271,3 +271,11 @@ def test_every_truncation_is_seen(tmp_path: Path) -> None:
         (tmp_path / "bad").write_bytes(good[:size])
         with pytest.raises(StoredFileError):
             load_fit(tmp_path / "bad")
+
+
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="no devices here")
+def test_pipes_and_devices_are_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")  # to open it would wait for a writer
+    for path in (tmp_path / "pipe", Path("/dev/null")):  # of /dev/full or /dev/zero there is no end
+        with pytest.raises(StoredFileError, match="cannot be read: it is no plain file"):
+            load_fit(path)
