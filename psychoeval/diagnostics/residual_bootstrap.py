@@ -11,11 +11,10 @@ import numpy as np
 from psychoeval.diagnostics.pair_residuals import Statistic
 from psychoeval.diagnostics.paired_items import PairedItems
 from psychoeval.errors import ConvergenceWarning, NotComparableError, PsychoevalError
-from psychoeval.estimators.base import Estimator
+from psychoeval.fitting import estimator_of
 from psychoeval.fitting import fit as fit_again
 from psychoeval.irt.classical import FloatArray
 from psychoeval.irt.simulate import simulate_counts
-from psychoeval.registry import REGISTRY, make_estimator
 from psychoeval.responses.ids_and_counts import smallest_dtype
 from psychoeval.results.fit_result import FitResult
 from psychoeval.scoring.plausible import plausible_values
@@ -46,7 +45,7 @@ def simulated_statistics(
     NotComparableError
         If the fit cannot be run again, or has no distribution of the abilities.
     """
-    estimator = _same_estimator(fit)
+    estimator = estimator_of(fit)
     latent = found.latent
     if latent is None:
         raise NotComparableError(
@@ -84,13 +83,3 @@ def _told(values: FloatArray, unlike: int) -> tuple[FloatArray, tuple[str, ...]]
     if unlike:
         notes.append(f"{unlike} fits of drawn data sets did not converge, and count all the same.")
     return values[good], tuple(notes)
-
-
-def _same_estimator(fit: FitResult) -> Estimator:
-    """Return the settings object of a fit."""
-    if fit.estimator not in REGISTRY:
-        raise NotComparableError(
-            f"{fit.label} comes from another program, which cannot be run again.", "Ask for no replications."
-        )
-    known = {f.name for f in dataclasses.fields(make_estimator(fit.estimator))}  # type: ignore[arg-type]
-    return make_estimator(fit.estimator, **{k: v for k, v in fit.provenance.settings.items() if k in known})

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from psychoeval._version import __version__
-from psychoeval.errors import ConvergenceWarning, ModelError, SettingsError
+from psychoeval.errors import ConvergenceWarning, ModelError, NotComparableError, SettingsError
 from psychoeval.estimators.base import Estimator
 from psychoeval.irt.models import (
     MODEL_NAMES,
@@ -131,6 +131,22 @@ def describe_fit(
     """Return the job that `fit` would run, for mirt a complete R script. Parameters and errors are those of `fit`."""
     chosen, built = prepare(responses, estimator, model, priors, guessing, allow_free_2pl, settings)
     return chosen.describe(responses, built)
+
+
+def estimator_of(result: FitResult) -> Estimator:
+    """Return the settings object of a fit, to fit other data in the same way.
+
+    Raises
+    ------
+    NotComparableError
+        If the fit comes from another program.
+    """
+    if result.estimator not in REGISTRY:
+        raise NotComparableError(
+            f"{result.label} comes from another program, which cannot be run again.", "Fit with an estimator of ours."
+        )
+    known = {f.name for f in dataclasses.fields(make_estimator(result.estimator))}  # type: ignore[arg-type]
+    return make_estimator(result.estimator, **{k: v for k, v in result.provenance.settings.items() if k in known})
 
 
 def prepare(

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from psychoeval._version import __version__
-from psychoeval.errors import ConvergenceWarning, NotComparableError, SettingsError
+from psychoeval.errors import ConvergenceWarning, SettingsError
 from psychoeval.estimators.base import Estimator
 from psychoeval.estimators.settings import check_seed, check_whole
+from psychoeval.fitting import estimator_of
 from psychoeval.fitting import fit as fit_one
-from psychoeval.registry import REGISTRY, entry, make_estimator
+from psychoeval.registry import entry, make_estimator
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 from psychoeval.studies.runner import Replications, replicate
@@ -161,7 +162,7 @@ def check_by_refitting(
     check_seed(seed)
     if not 0 < level < 1:
         raise SettingsError(f"level is {level!r}.", "Give a confidence level between 0 and 1, such as 0.95.")
-    chosen = make_estimator(estimator) if isinstance(estimator, str) else estimator or _again(fit)
+    chosen = make_estimator(estimator) if isinstance(estimator, str) else estimator or estimator_of(fit)
     model = fit.model if entry(chosen.name).models else None
     simulator = Simulator(truth or fit, responses)
 
@@ -179,16 +180,6 @@ def check_by_refitting(
     found = replicate(task, replications, key=key, n_jobs=n_jobs, store=store, what=f"refitting {fit.label}")
     label = fit.label if chosen.name == fit.estimator else chosen.name
     return Refitting(label, (truth or fit).label, found, data_statistics(responses), level, _notes(found, simulator))
-
-
-def _again(fit: FitResult) -> Estimator:
-    """Return the settings object of a fit."""
-    if fit.estimator not in REGISTRY:
-        raise NotComparableError(
-            f"{fit.label} comes from another program, which cannot be run again.", "Give estimator=, with truth=."
-        )
-    known = {f.name for f in dataclasses.fields(make_estimator(fit.estimator))}  # type: ignore[arg-type]
-    return make_estimator(fit.estimator, **{k: v for k, v in fit.provenance.settings.items() if k in known})
 
 
 def _digest(simulator: Simulator) -> str:
