@@ -60,7 +60,7 @@ def replicated_scores(
     intercept: FloatArray,
     guessing: FloatArray,
     seed: int,
-) -> NDArray[np.int32]:
+) -> NDArray[np.integer]:
     """Return raw scores of the same persons on the items they took, drawn anew under each draw.
 
     sum_j Binomial(n_ij, P_j(theta_i)): for a posterior predictive check.
@@ -74,10 +74,13 @@ def replicated_scores(
 
     Returns
     -------
-    (D, N) int32 array
+    (D, N) integer array
+        int32, int64 where somebody's trials do not fit.
     """
     rng = np.random.default_rng(seed)
-    out = np.empty(ability.shape, dtype=np.int32)
+    # What is assigned wraps without a word.
+    highest = int(trials.sum(axis=1, dtype=np.int64).max(initial=0))
+    out = np.empty(ability.shape, dtype=np.int32 if highest <= np.iinfo(np.int32).max else np.int64)
     size = max(1, BLOCK_CELLS // max(1, trials.size))
     for start in range(0, len(ability), size):
         at = slice(start, start + size)

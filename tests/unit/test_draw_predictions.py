@@ -134,3 +134,10 @@ def test_what_the_model_fixes_is_filled_in() -> None:
     given["guessing"][:] = 0.25
     fixed = with_log_likelihood(draws, part, ItemModel("3PL", guessing=0.25)).log_likelihood
     np.testing.assert_array_equal(fixed, marginal_log_likelihoods(**given).reshape(2, 3, N))
+
+
+def test_scores_beyond_32_bits_are_kept() -> None:
+    trials = np.full((1, 3), 10**9)
+    found = replicated_scores(trials, np.full((4, 1), 30.0), np.ones((4, 3)), np.zeros((4, 3)), np.zeros((4, 3)), 1)
+    assert (found > 2.99e9).all()
+    assert replicated_scores(trials // 2, *(np.zeros((4, k)) for k in (1, 3, 3, 3)), 1).dtype == np.int32
