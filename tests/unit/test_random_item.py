@@ -346,3 +346,22 @@ def test_a_latent_sd_whose_error_is_not_known_has_none() -> None:
     assert found.latent_distribution is not None
     assert found.latent_distribution.sd_standard_error is None
     assert any("error of the latent SD is not known" in w for w in found.convergence.warnings)
+
+
+@pytest.mark.parametrize(("model", "persons"), [("Rasch", 1), ("2PL", 1), ("2PL", 2)])
+def test_persons_who_are_their_own_frame_have_no_errors(model: str, persons: int) -> None:
+    x = np.array([[1, 0, 1, 1, 0, 1], [1, 0, 0, 1, 0, 0]])[:persons]
+    found = fit(Responses.from_array(x), "random-item", model)
+    assert found.abilities is not None
+    assert found.abilities.standard_error is not None
+    assert np.isfinite(found.abilities.estimate).all()
+    assert np.isnan(found.abilities.standard_error).all()
+    assert any("there are no standard errors of abilities" in sentence for sentence in found.convergence.warnings)
+
+
+def test_two_persons_have_errors_where_the_unit_is_the_logit() -> None:
+    x = np.array([[1, 0, 1, 1, 0, 1], [1, 0, 0, 1, 0, 0]])
+    found = fit(Responses.from_array(x), "random-item", "Rasch")
+    assert found.abilities is not None
+    assert found.abilities.standard_error is not None
+    assert (found.abilities.standard_error > 0).all()

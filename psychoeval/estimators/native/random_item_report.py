@@ -190,6 +190,8 @@ class Report:
     def _abilities(self) -> Abilities:
         point, taking = self.optimum.point, self.taking
         covariance = self._of_sample(point.spread) / self._unit**2
+        if self._frame_is_all:
+            covariance = np.full_like(covariance, np.nan)
         full = None
         if point.t.size <= MAX_COVARIANCE:
             n = taking.persons.size
@@ -204,6 +206,12 @@ class Report:
             status=taking.person_status,
             covariance=full,
         )
+
+    @property
+    def _frame_is_all(self) -> bool:
+        """Whether the persons' own mean, and SD, are all that there is: one person's ability, or two persons'."""
+        has_unit = not self._is_rasch and bool(np.ptp(self._t) > 0)
+        return self._t.size <= 1 + has_unit
 
     def _of_sample(self, covariance: FloatArray) -> FloatArray:
         """Return the covariance (N, N) in the frame of these persons: of what is left beside their mean and SD.
@@ -254,6 +262,12 @@ class Report:
                 "come nearer.",
             )
         warnings += disconnected_warning(part, "Only the distributions of abilities and of items link them")
+        if self._frame_is_all:
+            who = f"{self._t.size} {part.person_label}{'s' * (self._t.size > 1)}"
+            warnings += (
+                f"Abilities are in the frame of these persons, and of {who} that leaves nothing to have an error: "
+                "there are no standard errors of abilities.",
+            )
         warnings += self._flat_items() + self._spreads() + constant_warning(taking.item_status, HELD_BY_POPULATION)
         if not part.is_binary:
             warnings += overdispersion_warning(self._overdispersion)
