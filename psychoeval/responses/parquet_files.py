@@ -61,9 +61,24 @@ def parquet_frame(path: Path) -> pd.DataFrame:
             # would copy columns of one type side by side: in all four times the memory.
             table = file.read(use_threads=False)
             frame: pd.DataFrame = table.to_pandas(use_threads=False, split_blocks=True, self_destruct=True)
+            check_rows(file, len(frame), path)
         return frame
     except damages() as error:
         raise damaged(path, error) from None
+
+
+def check_rows(file: Any, found: int, path: Path) -> None:
+    """Refuse an open file of which fewer rows were read than its footer states.
+
+    The head of a page has no checksum: where its kind is damaged, the page is passed over.
+
+    Raises
+    ------
+    DataError
+    """
+    stated = file.metadata.num_rows
+    if found != stated:
+        raise DataError(f"{path} gives {found} of its {stated} rows: a page is damaged.", "Fetch it again.")
 
 
 def damages() -> tuple[type[Exception], ...]:

@@ -120,7 +120,7 @@ def _said(
     notes: list[str] = []
     if log is not None:
         for r in records(log):
-            key = ("record", r.person, r.item, r.metric, r.filter, r.trial, r.benchmark)
+            key = ("record", r.person, r.item, r.content, r.metric, r.filter, r.trial, r.benchmark)
             found[key].append((r.outcome, None if math.isnan(r.score) else r.score))
         notes = [note.replace(str(folder), "") for note in (*log.notes, *(d.reason for d in log.dropped))]
     if responses is not None:

@@ -165,19 +165,14 @@ def _one(
 
 
 def _made(sample: Sample, texts: list[str], k: int) -> Damaged | None:
+    """Return the file, None where no such file exists: UTF-8, JSON or Arrow cannot hold it."""
+    cannot: tuple[type[Exception], ...] = (UnicodeEncodeError,)
     if sample.kind == "parquet":
-        try:
-            return sample.content(texts), frozenset((k,))
-        except (
-            ArrowException,
-            ValueError,
-            TypeError,
-            AttributeError,
-            OverflowError,
-            RecursionError,
-        ):  # JSON or Arrow cannot hold it: no such file exists
-            return None
-    return sample.content(texts), frozenset((k,))
+        cannot = (ArrowException, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+    try:
+        return sample.content(texts), frozenset((k,))
+    except cannot:
+        return None
 
 
 def _changed(value: Any, rng: np.random.Generator, change: Callable[[Any], Any], stop_at: type | None = None) -> Any:

@@ -236,6 +236,24 @@ def test_parquet_that_unpacks_too_far_is_refused_unread(tmp_path: Path) -> None:
         put_and_read(12 << 20)
 
 
+def test_parquet_of_which_a_page_is_passed_over_is_refused(tmp_path: Path) -> None:
+    """The kind of the first page is damaged: Arrow gives no rows then, and no error."""
+    path = tmp_path / "response.parquet"
+    rows = [
+        {"response_id": f"b_20260101T000000Z_{k}_m_0", "model": {"name": "m"}, "response_content": ["a"],
+         "scores": [{"metric": {"name": "em", "models": []}, "value": k % 2 * 1.0}]}
+        for k in range(5)
+    ]  # fmt: skip
+    parquet.write_table(pyarrow.Table.from_pylist(rows), path, write_page_checksum=True)
+    assert len(read_log(path)) == 5
+    raw = bytearray(path.read_bytes())
+    assert raw[4:6] == b"\x15\x04"  # a page of texts
+    raw[5] = 6
+    path.write_bytes(raw)
+    with pytest.raises(DataError, match=r"response\.parquet gives 0 of its 5 rows"):
+        read_log(path)
+
+
 @pytest.mark.parametrize(("ratio", "told"), [(400, ""), (20, "unpacks to 6 MB")])
 def test_parquet_of_many_bytes_is_held_to_a_smaller_ratio(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ratio: int, told: str

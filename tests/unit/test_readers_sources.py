@@ -276,6 +276,7 @@ def test_members_that_overlap_are_refused(tmp_path: Path) -> None:
         for k in range(1, 9):
             again = copy.copy(out.filelist[0])
             again.filename = f"samples/{k}_epoch_1.json"
+            again.header_offset += k % 2  # also not just at one place
             out.filelist.append(again)
     with pytest.raises(DataError, match=r"log\.eval has members that overlap"):
         read(path)

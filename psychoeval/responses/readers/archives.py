@@ -20,6 +20,8 @@ MAX_UNPACKED: Final = 16 << 30
 #: agents' logs do, which hold a conversation again at each turn; deflate's is `unpacking.MAX_RATIO`.
 MAX_RATIO_ZSTANDARD: Final = 1_000
 _ZSTANDARD: Final = 93
+#: Bytes before a member's own, without its name.
+_LEAST_HEAD: Final = 30
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTANDARD)
 #: What `zipfile` raises where an archive is damaged, or needs a password.
 _ZIP_DAMAGES: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, *DAMAGES)
@@ -87,7 +89,9 @@ def _problem(members: Sequence[zipfile.ZipInfo], size: int) -> str:
         return f"has {len(members)} members: more than a log has"
     if len({m.filename for m in members}) < len(members):
         return "holds two members of one name"
-    if sum(m.compress_size for m in members) > size:
+    starts = sorted(members, key=lambda m: m.header_offset)
+    ends = [*(m.header_offset for m in starts[1:]), size]
+    if any(m.header_offset + _LEAST_HEAD + m.compress_size > end for m, end in zip(starts, ends, strict=True)):
         return "has members that overlap"
     for member in members:
         if member.compress_type not in _METHODS:

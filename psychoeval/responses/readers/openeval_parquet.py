@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from psychoeval.errors import DataError
-from psychoeval.responses.parquet_files import damaged, damages, open_parquet
+from psychoeval.responses.parquet_files import check_rows, damaged, damages, open_parquet
 from psychoeval.responses.readers.sources import need
 
 #: Marks, in a Parquet file's metadata, that the log's own facts are in it (`openeval_kept`).
@@ -45,6 +45,7 @@ def read_rows(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[int, 
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
+            check_rows(file, number if leaves else file.metadata.num_rows, path)
     except damages() as error:
         raise damaged(path, error) from None
 
