@@ -14,6 +14,7 @@ from psychoeval.plots.difficulty_bins import difficulty_bins
 from psychoeval.plots.drift import drift
 from psychoeval.plots.factor_loadings import factor_loadings
 from psychoeval.plots.forest import ability_forest
+from psychoeval.plots.item_coverage import item_coverage
 from psychoeval.plots.pair_differences import pair_differences
 from psychoeval.plots.plane import item_plane
 from psychoeval.plots.prior_posterior import prior_posterior
@@ -34,6 +35,7 @@ __all__ = [
     "difficulty_bins",
     "drift",
     "factor_loadings",
+    "item_coverage",
     "item_curves",
     "item_plane",
     "item_scatter",

@@ -1,0 +1,66 @@
+"""What the conditions of `psychoeval.trust.conditions` are held to: each number with its source.
+
+A source that says *choice* is ours: what is published gives no number there.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from psychoeval.agreement.thresholds import Threshold
+from psychoeval.responses.screening.families import FEW
+from psychoeval.responses.screening.missingness import LEVEL
+from psychoeval.responses.screening.saturation import EASY, SATURATED
+
+SYSTEMS: Final = Threshold(
+    30, "fewest systems of any claim", "the smallest N that was studied; below it nothing is known (arXiv:2607.15190)"
+)
+SYSTEMS_FOR_ITEMS: Final = Threshold(
+    100, "fewest systems of a claim about single items", "advice of arXiv:2607.15190: N >= 100 before items are audited"
+)
+EFFECTIVE_SHARE: Final = Threshold(
+    FEW,
+    "smallest share of the systems that count as independent",
+    "choice: that of the screening; errors that take systems as independent are then 13% too small (root of .75)",
+)
+CONNECTED: Final = Threshold(
+    1, "most components of the graph of systems and items", "nothing observed compares abilities across components"
+)
+SPARSITY: Final = Threshold(
+    0.70, "largest sparsity S", "edge of the published grid, where the mean rank correlation of a 2PL stays above .99 "
+    "(arXiv:2605.11205, 100 trials a cell)",
+)  # fmt: skip
+DIFFICULTY_GAP: Final = Threshold(
+    5.0, "largest difficulty gap D in logits, where cells are missing", "edge of the same grid (arXiv:2605.11205)"
+)
+MISSING_AT_RANDOM: Final = Threshold(
+    LEVEL,
+    "level of the tests whether cells are missing by ability",
+    "choice: that of the screening; the smaller p of its two permutation tests, 999 permutations each",
+)
+EASY_ITEMS: Final = Threshold(
+    SATURATED,
+    f"share of items with p >= {EASY:g} from which a benchmark is saturated",
+    f"p >= {EASY:g} as in arXiv:2604.03244; half of the items is a choice",
+)
+RELIABILITY: Final = Threshold(
+    0.80,
+    "smallest reliability, marginal or empirical",
+    "Nunnally and Bernstein (1994): .80 to compare groups, .90 to decide on single ones; with normal abilities "
+    "estimates of .80 and truth have tau 2/pi asin(root of .80) = .70, and .60, a failed ranking, at .65",
+)
+SKEWNESS: Final = Threshold(
+    0.5, "largest absolute skewness", "Bulmer (1979): below .5 fairly symmetrical, above 1 highly skewed"
+)
+NEAR: Final = Threshold(
+    0.2, "distance in latent SDs within which an item is near a system", "definition of arXiv:2607.15190"
+)
+FEW_ITEMS: Final = Threshold(
+    5, "most items near a system that has insufficient coverage", "definition of arXiv:2607.15190"
+)
+FEW_COVERED: Final = Threshold(
+    0.10,
+    "largest share of systems with insufficient difficulty coverage",
+    "choice: one system in ten; arXiv:2607.15190 has the share as a predictor of failure, without a limit",
+)
+CONVERGED: Final = Threshold(1, "whether the fit may be believed", "estimates of a fit that stopped early are none")
