@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from psychoeval.errors import DataError, EngineUnavailableError
+from psychoeval.wording import shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +42,7 @@ def open_parquet(path: Path) -> Any:
             # Not those inside of others: Arrow joins no dictionaries of several row groups there.
             whole = set(file.schema_arrow.names)
             texts = [c.path for c in columns if c.physical_type == "BYTE_ARRAY" and c.path in whole]
+            _check_names(file.metadata, [c.path for c in columns], path)
             _check_unpacked(file.metadata, [c.length for c in columns], path)
         return parquet.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True)
     except damages() as error:
@@ -95,6 +97,20 @@ def damaged(path: Path, error: Exception) -> DataError:
     if isinstance(error, DataError):
         return error
     return DataError(f"{path} cannot be read as Parquet: {str(error)[:200]}.", "Check the file, or fetch it again.")
+
+
+def _check_names(metadata: Any, paths: list[str], path: Path) -> None:
+    """Refuse a file whose columns are called otherwise where they lie: the footer has no checksum."""
+    for k in range(metadata.num_row_groups):
+        group = metadata.row_group(k)
+        for j, name in enumerate(paths):
+            other = group.column(j).path_in_schema
+            if other != name:
+                raise DataError(
+                    f"{path} calls column {j + 1} both {shorten(name)!r} and {shorten(other)!r}: its footer is "
+                    "damaged.",
+                    "Fetch it again.",
+                )
 
 
 def _check_unpacked(metadata: Any, widths: list[int], path: Path) -> None:

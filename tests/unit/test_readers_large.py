@@ -254,6 +254,19 @@ def test_parquet_of_which_a_page_is_passed_over_is_refused(tmp_path: Path) -> No
         read_log(path)
 
 
+def test_parquet_whose_columns_have_two_names_is_refused(tmp_path: Path) -> None:
+    """One bit of the footer, which has no checksum: an item would have another name."""
+    path = tmp_path / "wide.parquet"
+    parquet.write_table(pyarrow.table({"system": ["a", "b"], "q1": [0, 1], "q2": [1, 0]}), path)
+    raw = path.read_bytes()
+    for place in (raw.index(b"q2"), raw.index(b"q2", raw.index(b"q2") + 1)):
+        path.write_bytes(raw[:place] + b"q6" + raw[place + 2 :])
+        with pytest.raises(DataError, match=r"calls column 3 both 'q[26]' and 'q[26]': its footer is damaged"):
+            read(path)
+    path.write_bytes(raw)
+    assert read(path).item_ids == ("q1", "q2")
+
+
 @pytest.mark.parametrize(("ratio", "told"), [(400, ""), (20, "unpacks to 6 MB")])
 def test_parquet_of_many_bytes_is_held_to_a_smaller_ratio(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ratio: int, told: str
