@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from psychoeval.agreement.ranks import ranks
 from psychoeval.audit.paired import Correction, adjust
@@ -17,16 +16,14 @@ from psychoeval.audit.settings import check_level, check_whole, generator
 from psychoeval.errors import NotComparableError, SettingsError
 from psychoeval.irt import ranking as rank_math
 from psychoeval.irt.classical import BoolArray, FloatArray
-from psychoeval.irt.intervals import wilson_interval
 from psychoeval.irt.parameters import Abilities, Uncertainty
 from psychoeval.results.fit_result import FitResult
+from psychoeval.trust.estimates import abilities_of, check_size, estimates
 from psychoeval.wording import some
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Above so many persons no N x N tables are made.
-MOST_PERSONS: Final = 2000
 #: Above so many persons no letters are given: nobody could read them.
 MOST_LETTERS: Final = 200
 
@@ -166,15 +163,15 @@ def rank(
         For a setting out of range.
     """
     check_ranking(level, correction, draws)
-    abilities = _of(fit)
+    abilities = abilities_of(fit)
     random = generator(seed)
     if fit.draws is not None and "ability" in fit.draws.values:
         sample, ids = fit.draws.pooled("ability"), fit.draws.ids("ability")
-        _check_size(len(ids))
+        check_size(len(ids))
         mean, covariance = sample.mean(axis=0), np.atleast_2d(np.cov(sample, rowvar=False))
         source = f"{len(sample):,} draws of the sampler"
     else:
-        ids, mean, covariance = _normal(abilities, fit.label)
+        ids, mean, covariance = estimates(abilities, fit.label)
         if abilities.method in ("EAP", "MAP"):
             posterior, source = (mean, covariance), f"normal posterior, {abilities.method} and posterior SD"
         else:
@@ -243,64 +240,11 @@ def adjusted(p: FloatArray, correction: Correction) -> FloatArray:
 def check_ranking(level: float, correction: Correction, draws: int, n: int = 2) -> None:
     """Refuse settings out of range, and a number of persons that cannot be ranked."""
     check_level(level)
-    _check_size(n)
+    check_size(n)
     check_whole("draws", draws, 100)
     if correction not in get_args(Correction):
         known = ", ".join(map(repr, get_args(Correction)))
         raise SettingsError(f"correction is {correction!r}.", f"Give one of {known}.")
-
-
-def _check_size(n: int) -> None:
-    if n < 2:
-        raise NotComparableError("There are fewer than two persons with an estimate.", "Give at least two.")
-    if n > MOST_PERSONS:
-        raise NotComparableError(
-            f"There are {n:,} persons, and a ranking has a table of all pairs.", f"Rank at most {MOST_PERSONS:,}."
-        )
-
-
-def _of(fit: FitResult) -> Abilities:
-    if fit.abilities is None:
-        raise NotComparableError(f"{fit.label} has no abilities.", "Rank with an estimator that gives them.")
-    return fit.abilities
-
-
-def _normal(abilities: Abilities, label: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
-    """Return ids, estimates and covariance of the persons that have an estimate."""
-    known = np.flatnonzero(~np.isnan(abilities.estimate))
-    _check_size(known.size)
-    ids = tuple(abilities.person_ids[i] for i in known)
-    estimate = abilities.estimate[known]
-    infinite = [name for name, value in zip(ids, estimate, strict=True) if np.isinf(value)]
-    if infinite:
-        raise NotComparableError(
-            f"{label} gives {some(infinite)} an infinite ability, whose error is not known.",
-            "Score by EAP or WLE, which are finite.",
-        )
-    error = _errors(abilities)[known]
-    without = [name for name, value in zip(ids, error, strict=True) if not np.isfinite(value)]
-    if without:
-        raise NotComparableError(
-            f"{label} gives no standard error for {some(without)}.", "Fit with an estimator that gives them."
-        )
-    if abilities.covariance is None:
-        return ids, estimate, np.diag(error**2)
-    covariance = abilities.covariance[np.ix_(known, known)].copy()
-    np.fill_diagonal(covariance, error**2)
-    return ids, estimate, covariance
-
-
-def _errors(abilities: Abilities) -> FloatArray:
-    """Return standard errors; of proportions with an effective n, half the width of Wilson's interval over z.
-
-    A proportion of 0 or 1 has no spread in the data, and yet is not known for certain.
-    """
-    if abilities.effective_n is not None:
-        low, high = wilson_interval(abilities.estimate, abilities.effective_n, 2 * ndtr(1.0) - 1)
-        return np.asarray((high - low) / 2)
-    if abilities.standard_error is None:
-        return np.full(abilities.estimate.shape, np.nan)
-    return abilities.standard_error
 
 
 def _notes(fit: FitResult, abilities: Abilities, ids: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,0 +1,85 @@
+"""Estimates of a fit with the covariance of their errors, for all persons that have one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from scipy.special import ndtr
+
+from psychoeval.errors import NotComparableError
+from psychoeval.irt.classical import FloatArray
+from psychoeval.irt.intervals import wilson_interval
+from psychoeval.irt.parameters import Abilities
+from psychoeval.results.fit_result import FitResult
+from psychoeval.wording import some
+
+#: Above so many persons no N x N tables are made.
+MOST_PERSONS: Final = 2000
+
+
+def check_size(n: int) -> None:
+    """Refuse a number of persons that cannot be ranked."""
+    if n < 2:
+        raise NotComparableError("There are fewer than two persons with an estimate.", "Give at least two.")
+    if n > MOST_PERSONS:
+        raise NotComparableError(
+            f"There are {n:,} persons, and a ranking has a table of all pairs.", f"Rank at most {MOST_PERSONS:,}."
+        )
+
+
+def abilities_of(fit: FitResult) -> Abilities:
+    """Return the abilities of a fit.
+
+    Raises
+    ------
+    NotComparableError
+        If it has none.
+    """
+    if fit.abilities is None:
+        raise NotComparableError(f"{fit.label} has no abilities.", "Rank with an estimator that gives them.")
+    return fit.abilities
+
+
+def estimates(abilities: Abilities, label: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
+    """Return ids, estimates (N,) and their covariance (N, N) of the persons that have an estimate.
+
+    Raises
+    ------
+    NotComparableError
+        If there are fewer than two or too many, or one has no finite estimate or error; named.
+    """
+    known = np.flatnonzero(~np.isnan(abilities.estimate))
+    check_size(known.size)
+    ids = tuple(abilities.person_ids[i] for i in known)
+    estimate = abilities.estimate[known]
+    infinite = [name for name, value in zip(ids, estimate, strict=True) if np.isinf(value)]
+    if infinite:
+        raise NotComparableError(
+            f"{label} gives {some(infinite)} an infinite ability, whose error is not known.",
+            "Score by EAP or WLE, which are finite.",
+        )
+    error = _errors(abilities)[known]
+    without = [name for name, value in zip(ids, error, strict=True) if not np.isfinite(value)]
+    if without:
+        raise NotComparableError(
+            f"{label} gives no standard error for {some(without)}.", "Fit with an estimator that gives them."
+        )
+    if abilities.covariance is None:
+        return ids, estimate, np.diag(error**2)
+    covariance = abilities.covariance[np.ix_(known, known)].copy()
+    np.fill_diagonal(covariance, error**2)
+    return ids, estimate, covariance
+
+
+def _errors(abilities: Abilities) -> FloatArray:
+    """Return standard errors; of proportions with an effective n, half the width of Wilson's interval over z.
+
+    A proportion of 0 or 1 has no spread in the data, and yet is not known for certain.
+    """
+    if abilities.effective_n is not None:
+        low, high = wilson_interval(abilities.estimate, abilities.effective_n, 2 * ndtr(1.0) - 1)
+        return np.asarray((high - low) / 2)
+    if abilities.standard_error is None:
+        return np.full(abilities.estimate.shape, np.nan)
+    return abilities.standard_error
