@@ -88,7 +88,7 @@ def item_coverage(responses: Responses, fit: FitResult) -> ItemCoverage:
     Raises
     ------
     NotComparableError
-        If the fit has no abilities or difficulties in logits, or is of other data.
+        If the fit has no abilities or difficulties in logits, or no SD of them, or is of other data.
     """
     check_same_data(responses, fit)
     items, abilities = fit.item_parameters, fit.abilities
@@ -105,6 +105,11 @@ def item_coverage(responses: Responses, fit: FitResult) -> ItemCoverage:
     usable = items.estimated & items.difficulty_is_stable
     difficulty = np.where(usable, items.difficulty, np.nan)[columns]
     sd, source = latent_sd(fit, abilities)
+    if not sd > 0:
+        raise NotComparableError(
+            f"The abilities of {fit.label} vary no more than their errors do: their unit is not known.",
+            "Give a fit with a latent distribution, such as mml.",
+        )
     near = _count(theta, difficulty, responses, NEAR.value * sd)
     return ItemCoverage(fit.label, responses.person_ids, theta, difficulty, near, NEAR.value * sd, sd, source)
 

@@ -96,6 +96,13 @@ def test_without_a_latent_distribution_the_sd_is_that_of_the_estimates_corrected
     assert latent_sd(fit, fit.abilities)[0] == pytest.approx(np.sqrt(variance))
 
 
+def test_without_any_spread_beyond_errors_no_item_is_called_near_or_far() -> None:
+    found = describe_conditions(responses(), made(method="ML", sd=None, error=1.0))
+    assert found["item_coverage"].met is None
+    assert "vary no more than their errors" in found["item_coverage"].not_applicable
+    assert found["empirical_reliability"].value == pytest.approx(0)
+
+
 def test_reliabilities_are_two_numbers_by_hand() -> None:
     estimate, error = np.array([-1.0, 0.0, 2.0, 0.5]), np.array([0.5, 0.4, 0.6, 0.3])
     # mirt 1.48: empirical_rxx(cbind(F1 = estimate, SE_F1 = error)), and with T_as_X = TRUE.
