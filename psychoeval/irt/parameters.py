@@ -119,7 +119,7 @@ class ItemParameters:
             return None
         variance = self.covariance
         b = self.difficulty
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             var_b = (variance[:, 1, 1] + b**2 * variance[:, 0, 0] + 2 * b * variance[:, 0, 1]) / self.discrimination**2
             return {
                 "discrimination": np.sqrt(variance[:, 0, 0]),

@@ -137,7 +137,10 @@ def arrow_solve(
     From the right-hand side `by_theta` (N,), `by_items` (J, q) to the same shapes; `precision` is the relative
     reduction of the residual of the reduced system.
     """
-    inverse = np.linalg.inv(hessian.items)
+    try:
+        inverse = np.linalg.inv(hessian.items)
+    except np.linalg.LinAlgError:  # flat to rounding along some direction: no step is taken there
+        inverse = np.linalg.pinv(hessian.items, hermitian=True)
 
     def eliminate(v: FloatArray) -> FloatArray:
         return np.asarray(np.einsum("jpq,jq->jp", inverse, v), dtype=np.float64)

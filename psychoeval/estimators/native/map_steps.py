@@ -157,7 +157,8 @@ def rescaled(objective: JointObjective, point: FloatArray) -> FloatArray:
         return np.concatenate([(theta - m) * np.exp(-log_s), u + log_s, d + a * m])
 
     def penalties(at: FloatArray) -> float:
-        return objective.penalties(moved(*at))
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too long: it is halved
+            return objective.penalties(moved(*at))
 
     move, value = np.zeros(2), objective.penalties(point)
     for _ in range(MAX_RESCALINGS):

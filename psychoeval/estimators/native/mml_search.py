@@ -225,7 +225,8 @@ def m_step(
         new_gain = gradient + log_prior(form, target + step).gradient
         before, after = _along(form, gain, step), _along(form, new_gain, step)
         beyond = (after < -0.5 * before)[:, None]
-        share = np.minimum(np.maximum(before, 0.0) / np.maximum(before - after, 1e-300), 0.7)[:, None]
+        with np.errstate(over="ignore"):  # where nothing changes all is taken, at most .7
+            share = np.minimum(np.maximum(before, 0.0) / np.maximum(before - after, 1e-300), 0.7)[:, None]
         onward = newton_step(form, target + step, gradient, information, coupled=coupled)
         gain = np.where(beyond, gain, new_gain)
         target, step = target + np.where(beyond, 0.0, step), np.where(beyond, share * step, onward)

@@ -7,10 +7,13 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
+#: From 1 to the next number below it.
+HALF_ULP: Final = 2.0**-53
 #: Places in the vector of population parameters.
 LOG_SLOPE_SD, LOCATION_MEAN, REGRESSION, LOG_LOCATION_SD, LOGIT_GUESSING = range(5)
 SIZE: Final = 5
@@ -47,7 +50,8 @@ class Population:
     @property
     def guessing(self) -> float:
         """Lower asymptote c of every item."""
-        return float(1.0 / (1.0 + np.exp(-self.values[LOGIT_GUESSING]))) if self.has_guessing else 0.0
+        # Below 1, so that log(1 - c) is a number.
+        return min(float(expit(self.values[LOGIT_GUESSING])), 1.0 - HALF_ULP) if self.has_guessing else 0.0
 
     def moved(self, step: FloatArray) -> Population:
         """Return the population after a step (5,); standard deviations that vanish stay at `SMALLEST_SD`."""
