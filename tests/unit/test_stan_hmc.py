@@ -8,6 +8,7 @@ import pytest
 from psychoeval.errors import DataError, ModelError, SettingsError
 from psychoeval.estimators.stan.backend import Sampled, SamplingJob
 from psychoeval.estimators.stan.estimator import StanHMC
+from psychoeval.estimators.stan.posterior import read_draws
 from psychoeval.fitting import fit
 from psychoeval.irt.models import ItemModel, resolve_priors
 from psychoeval.responses.matrix import Responses
@@ -160,3 +161,14 @@ def test_a_recovery_with_log_likelihood_and_replicated_scores() -> None:
     assert scores.mean() == pytest.approx(found.draws.observed_scores.mean(), abs=0.3)
     assert found.sampling is not None
     assert not found.sampling.suspect_chains
+
+
+def test_replicated_scores_of_more_than_32_bits_are_kept() -> None:
+    part = Responses.from_array(np.full((1, 3), 10**9), np.full((1, 3), 10**9))
+    for score, kind in ((3e9, np.int64), (2e9, np.int32)):
+        scores = np.full((1, 4, 1), score)
+        values = {"theta": np.zeros((1, 4, 1)), "score_rep": scores}
+        draws = read_draws(Sampled(values, {}, (1,), {}, (1.0,), (1.0,), {}, ""), part, MODEL, 10)
+        assert draws.replicated_scores is not None
+        assert draws.replicated_scores.dtype == kind
+        assert (draws.replicated_scores == score).all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,5 +53,8 @@ def read_draws(sampled: Sampled, part: Responses, model: ItemModel, max_treedept
     )
 
 
-def _counts(scores: FloatArray | None) -> NDArray[np.int32] | None:
-    return None if scores is None else scores.astype(np.int32)
+def _counts(scores: FloatArray | None) -> NDArray[np.integer[Any]] | None:
+    if scores is None:
+        return None
+    fits = scores.max(initial=0.0) <= np.iinfo(np.int32).max  # a cast of more gives any number
+    return scores.astype(np.int32 if fits else np.int64)
