@@ -8,7 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
-from psychoeval.irt.quadrature import BLOCK_CELLS, EDGE_MASS, FIRST_LIMIT, MAX_NODES
+from psychoeval.irt.own_nodes import Density, own_nodes
+from psychoeval.irt.quadrature import BLOCK_CELLS, EDGE_MASS, FIRST_LIMIT, MAX_NODES, posterior_weights
+from psychoeval.irt.score_equations import KnownItems, log_likelihood_at
+from psychoeval.irt.score_posteriors import PER_SD
 
 FloatArray = NDArray[np.float64]
 
@@ -26,7 +29,8 @@ def marginal_log_likelihoods(
     log integral of prod_j P_j(t)^x_j (1 - P_j(t))^(n_j - x_j) N(t; 0, sd) dt, without the binomial constant, by the
     trapezoidal rule. Its step is half of what no posterior SD can be below, 1 / sqrt(1 / sd^2 + max_i sum_j n_ij
     a_j^2 / 4), which `psychoeval.irt.quadrature.posterior_grid` shows to be enough; its width grows until no posterior
-    reaches the edge. Persons with equal responses are computed once. Blocks of draws: no array of persons x nodes x
+    reaches the edge; where that is too many nodes, as with thousands of trials a cell, persons have nodes of their own.
+    Persons with equal responses are computed once. Blocks of draws: no array of persons x nodes x
     draws above 32 MiB (of one draw, where that alone is larger).
 
     Parameters
@@ -48,7 +52,12 @@ def marginal_log_likelihoods(
     slope = discrimination * latent_sd[:, None]
     steepest = np.sqrt(1.0 + (n @ (slope**2).T / 4.0).max(axis=0))
     out = np.empty((len(slope), len(x)))
-    for draws in _blocks(steepest, max(x.shape)):
+    many = np.array([_nodes(FIRST_LIMIT, s) == MAX_NODES for s in steepest], dtype=bool)
+    for draw in np.flatnonzero(many):
+        out[draw] = _of_many_trials(x, n, KnownItems(slope[draw], intercept[draw], guessing[draw]))
+    some = np.flatnonzero(~many)
+    for part in _blocks(steepest[some], max(x.shape)):
+        draws = some[part]
         out[draws] = _marginals(x, n - x, slope[draws], intercept[draws], guessing[draws], steepest[draws[0]])
     return np.asarray(out[:, kind.reshape(-1)])
 
@@ -104,6 +113,15 @@ def _blocks(steepest: FloatArray, width: int) -> Iterator[NDArray[np.intp]]:
         stop = start + max(1, BLOCK_CELLS // cells)
         yield order[start:stop]
         start = stop
+
+
+def _of_many_trials(x: FloatArray, n: FloatArray, items: KnownItems) -> FloatArray:
+    """Return (N,) log-likelihoods under one draw, on nodes that follow each person's posterior."""
+    out = np.zeros(len(x))
+    for rows, grid in own_nodes(x, n, items, Density.normal(0.0, 1.0), PER_SD):
+        joint = log_likelihood_at(x[rows], n[rows], grid.nodes, items) - 0.5 * grid.nodes**2
+        out[rows] = posterior_weights(joint)[1] + np.log(grid.step) - 0.5 * np.log(2.0 * np.pi)
+    return out
 
 
 def _marginals(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import expit
+from scipy.special import betaln, digamma, expit, gammaln, polygamma
 
 from psychoeval.irt import draw_predictions
 from psychoeval.irt.draw_predictions import marginal_log_likelihoods, replicated_scores
@@ -141,3 +141,18 @@ def test_scores_beyond_32_bits_are_kept() -> None:
     found = replicated_scores(trials, np.full((4, 1), 30.0), np.ones((4, 3)), np.zeros((4, 3)), np.zeros((4, 3)), 1)
     assert (found > 2.99e9).all()
     assert replicated_scores(trials // 2, *(np.zeros((4, k)) for k in (1, 3, 3, 3)), 1).dtype == np.int32
+
+
+@pytest.mark.parametrize("trials", [10**6, 10**9])
+def test_marginal_likelihoods_of_many_trials_are_those_of_a_beta_density(trials: int) -> None:
+    """Of one item p^x (1 - p)^(n - x) is a density so narrow that the abilities' is constant on it, nearly."""
+    x, n = np.array([[trials // 3], [trials // 20], [0]]), np.array([[trials], [trials], [0]])
+    one = np.ones((1, 1))
+    found = marginal_log_likelihoods(x, n, one, 0.5 * one, 0.0 * one, np.ones(1))[0]
+    k, m = x[:2, 0], (n - x)[:2, 0]
+    center = digamma(k) - digamma(m) - 0.5
+    bend = 0.5 * (polygamma(1, k) + polygamma(1, m)) * (center**2 - 1)  # the second term, of the normal density's bend
+    expected = betaln(k, m) - 0.5 * center**2 - 0.5 * np.log(2 * np.pi) + bend
+    rounding = 2.0**-52 * float(gammaln(trials))  # of the reference, a difference of such numbers
+    np.testing.assert_allclose(found[:2], expected, atol=1e-6 + rounding, rtol=0)
+    assert found[2] == pytest.approx(0.0, abs=1e-9)
