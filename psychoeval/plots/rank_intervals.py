@@ -52,7 +52,8 @@ def rank_intervals(ranking: Ranking, *, noun: str = "person", limit: int = 60) -
     canvas.caption(
         figure,
         f"{which}. Blue: {ranking.level:.0%} interval of each rank on its own, from {ranking.source}. Grey: ranks that "
-        f"the tests of all pairs leave (correction: {ranking.correction}). {letters}{ranking.uncertainty.capitalize()}.",
+        f"the tests of all pairs leave (correction: {ranking.correction}). {letters}"
+        f"{ranking.uncertainty.capitalize()}.",
     )
     return figure
 
