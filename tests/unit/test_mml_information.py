@@ -108,3 +108,14 @@ def test_series_hardly_touches_standard_errors(model, j, guessing, monkeypatch) 
         errors.append(np.sqrt(np.diag(np.linalg.inv(information))))
     # Measured: 3e-4 for an item with a = 4.1 of a 3PL. A thousandth of a standard error is nothing.
     np.testing.assert_allclose(errors[0], errors[1], rtol=1e-3)
+
+
+@pytest.mark.parametrize("rest", [1e-4, 1e-16, 1e-15, 1e-30])
+def test_polynomials_of_a_posterior_on_two_nodes_are_numbers(rest: float) -> None:
+    """Elsewhere, where nobody is, they grow beyond all numbers."""
+    weights = np.zeros((1, 2001))
+    weights[0, :2] = 1.0 - rest, rest
+    found = mml_information._polynomials(weights, np.linspace(-1.3, 1.3, 2001))
+    assert all(np.isfinite(basis).all() for basis in found)
+    if rest == 1e-4:  # one polynomial on two nodes, of mean 0 and variance 1
+        assert found[0][0, :2] == pytest.approx([-np.sqrt(rest * (1 - rest)), np.sqrt(rest * (1 - rest))], rel=1e-6)

@@ -24,6 +24,8 @@ MOST_TERMS: Final = 40
 NEGLIGIBLE: Final = 1e-7
 #: Of a posterior on one node, in logits: rounding and no spread.
 SMALLEST: Final = 1e-12
+#: Posterior weight of a node that adds nothing to any sum.
+NO_WEIGHT: Final = 1e-200
 NORMAL: Final = Law()
 #: Of differences by origin and log unit: far above rounding, and the error is about its square.
 STEP: Final = 1e-3
@@ -132,6 +134,7 @@ def _polynomials(weights: FloatArray, theta: FloatArray) -> list[FloatArray]:
     By Stieltjes' recurrence; a posterior on fewer nodes than the degree has zeros.
     """
     out = []
+    seen = weights > NO_WEIGHT  # a polynomial is at most 1 / sqrt(weight), which overflows
     before, here, beta = np.zeros_like(weights), np.ones_like(weights), np.zeros((len(weights), 1))
     spread = None
     for _ in range(MOST_TERMS):
@@ -139,7 +142,7 @@ def _polynomials(weights: FloatArray, theta: FloatArray) -> list[FloatArray]:
         after = (theta - alpha) * here - beta * before
         beta = np.sqrt(np.einsum("nq,nq,nq->n", weights, after, after))[:, None]
         spread = beta if spread is None else spread
-        fine = beta > np.maximum(1e-7 * spread, SMALLEST)
+        fine = (beta > np.maximum(1e-7 * spread, SMALLEST)) & seen
         after = np.where(fine, after / np.where(fine, beta, 1.0), 0.0)
         before, here = here, after
         out.append(weights * after)
