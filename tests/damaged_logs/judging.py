@@ -120,7 +120,7 @@ def _said(
     notes: list[str] = []
     if log is not None:
         for r in records(log):
-            key = ("record", r.person, r.item, r.content, r.metric, r.filter, r.trial, r.benchmark)
+            key = ("record", r.person, r.item, r.metric, r.filter, r.trial, r.benchmark)
             found[key].append((r.outcome, None if math.isnan(r.score) else r.score))
         notes = [note.replace(str(folder), "") for note in (*log.notes, *(d.reason for d in log.dropped))]
     if responses is not None:
@@ -165,7 +165,6 @@ def _compared(found: Told, notes: tuple[str, ...], touched: frozenset[int] | Non
         return "untouched equal", ""
     changeable = frozenset[tuple[str, ...]]().union(*(of_records[k] for k in touched if k < len(of_records)))
     counted = bool(set(notes) - set(known_notes))
-    refused = not any(key[0] == "cell" for key in found)
     for key, values in said.items():
         if key in changeable:
             continue
@@ -173,8 +172,10 @@ def _compared(found: Told, notes: tuple[str, ...], touched: frozenset[int] | Non
             # Cells are named by what else is there (id#hash); records are not, and may go only with a word.
             if key[0] == "record" and not counted:
                 return "wrong", f"{key} is lost without a word"
-        elif refused and key[0] == "record" and set(values) < set(found[key]):
-            continue  # the damaged record took the name of another: both are in the log, and no matrix is made of it
+        elif key[0] == "record" and set(values) < set(found[key]) and ("cell", key[1], key[2]) not in found:
+            # The damaged record took the name of another: both are in the log, and no matrix is made of it, or one that
+            # tells them apart by their content.
+            continue
         elif set(found[key]) != set(values):
             return "wrong", f"{key} was {values} and is {found[key]}"
     if not touched and (extra := found.keys() - said.keys()) and not counted:
