@@ -250,8 +250,8 @@ def _check(method: str | None, on: str | None, scale: float | str | None, direct
     ):
         if value is not None and value not in known:
             raise SettingsError(f"{name}={value!r} is unknown.", f"Choose one of {', '.join(known)}.")
-    number = isinstance(scale, (int, float)) and np.isfinite(scale) and scale != 0
+    number = isinstance(scale, (int, float)) and not isinstance(scale, bool) and 1e-6 <= abs(scale) <= 1e6
     if scale is not None and scale != "free" and not number:
-        raise SettingsError(f"scale={scale!r} is no unit.", "Give a number that is not 0, 'free', or nothing.")
+        raise SettingsError(f"scale={scale!r} is no unit.", "Give a number of size 1e-6 to 1e6, 'free', or nothing.")
     if not 0 < level < 1:
         raise SettingsError(f"level={level} is none.", "Give a number between 0 and 1.")

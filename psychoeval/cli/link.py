@@ -49,6 +49,8 @@ def link_fits(
     from psychoeval.agreement.linking import link
     from psychoeval.results.fit_result import FitResult
 
+    if save is not None and save.resolve() in (given.resolve(), onto.resolve()):
+        raise SettingsError(f"{save} is read, and would be replaced.", "Save elsewhere.")
     fits = FitResult.load(given), FitResult.load(onto)
     found = link(*fits, method=method, on=on, scale=_scale(scale), exclude=exclude or (), direction=direction)
     print_link(found, output)
@@ -76,8 +78,13 @@ def print_link(found: Link, output: Literal["table", "csv", "json"]) -> None:
     print_table(table[shown], output, f"Anchors: {found.on} on both sides")
     for note in found.notes:
         print(f"Note: {note}")
-    if found.anchors.drifted:
-        print(f"Drifted: {', '.join(found.anchors.drifted)}. They move A and B: --exclude them and link again.")
+    taken = dict(zip(found.anchors.ids, found.anchors.used, strict=True))
+    drifted = [name for name in found.anchors.drifted if taken[name]]
+    apart = [name for name in found.anchors.drifted if not taken[name]]
+    if drifted:
+        print(f"Drifted: {', '.join(drifted)}. They move A and B: --exclude them and link again.")
+    if apart:
+        print(f"Drifted, and excluded already: {', '.join(apart)}.")
 
 
 _DIGITS = {"estimate": 4, "std_error": 4}

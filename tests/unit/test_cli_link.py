@@ -63,3 +63,18 @@ def test_what_cannot_be_linked_is_said(stored: tuple[str, str], tmp_path: Path) 
     assert isinstance(result.exception, SettingsError)
     result = CliRunner().invoke(app, ["link", stored[0], str(tmp_path / "none.fit")])
     assert isinstance(result.exception, StoredFileError)
+
+
+def test_an_excluded_anchor_is_not_to_be_excluded_again(stored: tuple[str, str]) -> None:
+    printed = CliRunner().invoke(app, ["link", *stored, "--exclude", "q4"]).stdout
+    assert "Drifted, and excluded already: q4." in printed
+    assert "They move A and B" not in printed
+
+
+def test_a_fit_that_is_read_is_not_replaced(stored: tuple[str, str]) -> None:
+    for path in map(Path, stored):
+        before = path.read_bytes()
+        result = CliRunner().invoke(app, ["link", *stored, "--save", str(path)])
+        assert isinstance(result.exception, SettingsError)
+        assert "would be replaced" in str(result.exception)
+        assert path.read_bytes() == before

@@ -78,6 +78,8 @@ def test_nothing_common_is_refused_with_names() -> None:
         ({"on": "raters"}, "on='raters'"),
         ({"direction": "up"}, "direction='up'"),
         ({"scale": 0.0}, "scale=0.0"),
+        ({"scale": 1e308}, "scale=1e"),
+        ({"scale": True}, "scale=True"),
         ({"scale": "fixed"}, "scale='fixed'"),
         ({"level": 95}, "level=95"),
         ({"quadrature": 1}, "1 nodes"),
