@@ -161,7 +161,9 @@ def parse_coding(text: str) -> dict[Any, int | None]:
             )
         for spelled in {value, _value(value)}:  # a number stands in a text file and in Parquet
             if isinstance(spelled, (str, int, float)):
-                coding[spelled] = int(code) if code else None
+                count = int(code) if code else None
+                if coding.setdefault(spelled, count) != count:
+                    raise SettingsError(f"coding={text} gives {value!r} two counts.", "Give each value one.")
     return coding
 
 
@@ -169,7 +171,9 @@ def on_command_line(remedy: str, command: str) -> str:
     """Return how the options that a remedy names as in Python are given to a command; "" if it names none."""
     named = dict.fromkeys(re.findall(r'(?<![\w-])(\w+)=(?:"([^"]+)")?', remedy))
     if command == "openeval":
-        given = [f"--{name}" for name, _ in named if name in ("benchmark", "person", "format")]
+        options = [(n, f"--{n} {shlex.quote(v)}" if v else f"--{n}") for n, v in named]
+        given = [text for name, text in options if name in ("benchmark", "person", "format")]
+        given += [f"--read {n}={v or '...'}" for n, v in named if n in ("metric", "filter", "threshold", "duplicates")]
     else:
         known = {*READ_LOG} if command == "import" else {*_READ, *READ_LOG}
         pairs = [f"{name}={value or _SPELLED.get(name, '...')}" for name, value in named if name in known]

@@ -89,6 +89,9 @@ def test_texts_stand_for_results(tmp_path: Path) -> None:
     for wrong in ("coding=C", "coding=C:x", "coding="):
         with pytest.raises(SettingsError, match="is no list of value:count"):
             load_responses(str(table), [wrong], None)
+    for wrong in ("coding=C:1,C:0", "coding=1:1,1.0:0", "coding=C:1,C:"):
+        with pytest.raises(SettingsError, match="two counts"):
+            load_responses(str(table), [wrong], None)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +110,12 @@ def test_texts_stand_for_results(tmp_path: Path) -> None:
             "On the command line: --read format=leaderboard, --read 'format=long scores'",
         ),
         ("Name it: benchmark=, or the system: person=.", "openeval", "On the command line: --benchmark, --person"),
+        (
+            'Name it: format="leaderboard" or format="long scores".',
+            "openeval",
+            "On the command line: --format leaderboard, --format 'long scores'",
+        ),
+        ("Choose one: metric=.", "openeval", "On the command line: --read metric=..."),
         ('coding={"C": 1}', "import", ""),  # import takes no tables
         ("For logs say --read errors=wrong.", "fit", ""),
         ("Set seed=3.", "fit", ""),
