@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 
 from psychoeval.errors import SettingsError
@@ -9,7 +11,7 @@ from psychoeval.errors import SettingsError
 
 def check_level(level: float) -> None:
     """Refuse a confidence level outside (0, 1)."""
-    if not 0 < level < 1:
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
         raise SettingsError(f"level is {level!r}.", "Give a confidence level between 0 and 1, such as 0.95.")
 
 

@@ -82,12 +82,14 @@ def fitted(fit: FitResult, responses: Responses, ability: Ability | None) -> Fit
     Raises
     ------
     DataError
-        If the responses are none of successes and trials, or have items that the fit does not have.
+        If the fit is none, the responses are none of successes and trials, or have items that the fit does not have.
     ModelError
         If the fit has no item parameters.
     SettingsError
         For an unknown ability, or one that needs a distribution of abilities that the fit does not have.
     """
+    if not isinstance(fit, FitResult):
+        raise DataError(f"fit is a {type(fit).__name__}.", "Give a FitResult, as psychoeval.fit returns.")
     if not isinstance(responses, Responses):
         raise DataError(
             f"responses is a {type(responses).__name__}.", "Give Responses: successes and trials of each cell."

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from psychoeval.audit.settings import check_whole
 from psychoeval.diagnostics.fitted import JUDGED, Ability, Fitted, distribution, fitted
 from psychoeval.diagnostics.simulated_residuals import residual_tests
-from psychoeval.errors import SettingsError
+from psychoeval.estimators.settings import check_positive
 from psychoeval.irt.item_fit import chi_squared, score_grid, score_table
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.paired import holm
@@ -134,13 +135,11 @@ def item_fit(
     DataError, ModelError, SettingsError
         For responses, fits and settings that cannot be used; see also `psychoeval.diagnostics.fitted`.
     """
-    if not min_expected > 0:
-        raise SettingsError(f"min_expected is {min_expected}.", "Give a number above 0.")
-    if parameters_per_item is not None and parameters_per_item < 0:
-        raise SettingsError(f"parameters_per_item is {parameters_per_item}.", "Give 0 or more.")
-    for name, value in (("replications", replications), ("seed", seed)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise SettingsError(f"{name} is {value!r}.", "Give a whole number of 0 or more.")
+    check_positive(min_expected=min_expected)
+    if parameters_per_item is not None:
+        check_whole("parameters_per_item", parameters_per_item, 0)
+    check_whole("replications", replications, 0)
+    check_whole("seed", seed, 0)
     known = fitted(fit, responses, ability)
     if parameters_per_item is None:
         parameters_per_item = _parameters(fit.model)

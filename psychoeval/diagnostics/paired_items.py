@@ -65,8 +65,14 @@ def paired_items(fit: FitResult, responses: Responses) -> PairedItems:
     NotComparableError
         If the fit has no item parameters, or was fitted to other responses.
     DataError
-        If items of the responses are unknown to the fit, or fewer than two have parameters.
+        If one of the two is none, items of the responses are unknown to the fit, or fewer than two have parameters.
     """
+    if not isinstance(fit, FitResult):
+        raise DataError(f"fit is a {type(fit).__name__}.", "Give a FitResult, as psychoeval.fit returns.")
+    if not isinstance(responses, Responses):
+        raise DataError(
+            f"responses is a {type(responses).__name__}.", "Give Responses: successes and trials of each cell."
+        )
     if fit.item_parameters is None:
         raise NotComparableError(f"{fit.label} has no item parameters.", "Give a fit that has them (mml, map, ...).")
     if fit.provenance.data_sha256 not in ("", responses.sha256):

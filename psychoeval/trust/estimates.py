@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from scipy.special import ndtr
 
-from psychoeval.errors import NotComparableError
+from psychoeval.errors import DataError, NotComparableError
 from psychoeval.irt.classical import FloatArray
 from psychoeval.irt.intervals import wilson_interval
 from psychoeval.irt.parameters import Abilities
@@ -33,9 +33,13 @@ def abilities_of(fit: FitResult) -> Abilities:
 
     Raises
     ------
+    DataError
+        If it is no fit.
     NotComparableError
         If it has none.
     """
+    if not isinstance(fit, FitResult):
+        raise DataError(f"fit is a {type(fit).__name__}.", "Give a FitResult, as psychoeval.fit returns.")
     if fit.abilities is None:
         raise NotComparableError(f"{fit.label} has no abilities.", "Rank with an estimator that gives them.")
     return fit.abilities

@@ -7,8 +7,8 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from psychoeval.audit.paired import Correction, bootstrap_counts
-from psychoeval.audit.settings import check_whole
-from psychoeval.errors import NotComparableError, SettingsError
+from psychoeval.audit.settings import check_whole, generator
+from psychoeval.errors import DataError, NotComparableError, SettingsError
 from psychoeval.irt.classical import BoolArray
 from psychoeval.irt.item_weights import weighted_additive, weighted_averages
 from psychoeval.irt.ranking import normal_draws, shrink
@@ -61,6 +61,10 @@ def rank_over_items(
     SettingsError
         For a setting out of range.
     """
+    if not isinstance(responses, Responses):
+        raise DataError(
+            f"responses is a {type(responses).__name__}.", "Give Responses: successes and trials of each cell."
+        )
     check_ranking(level, correction, draws, responses.n_persons)
     check_whole("replications", replications, 100)
     if score not in get_args(Score):
@@ -76,7 +80,7 @@ def rank_over_items(
     if score == "additive":
         require_connected(responses)
     successes, trials = responses.successes[:, seen], responses.trials[:, seen]
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     scored = weighted_additive if score == "additive" else weighted_averages
     estimate = scored(successes, trials, np.ones((1, codes.size)))[0]
     samples = scored(successes, trials, bootstrap_counts(n_clusters, replications, random)[:, codes])

@@ -254,7 +254,7 @@ def _notes(fit: FitResult, abilities: Abilities, ids: tuple[str, ...]) -> tuple[
         notes.append("Errors are taken as independent between persons, as they are where the items are known.")
     if not fit.convergence.believed:
         notes.append(f"The fit is not to be believed: {fit.convergence.status}.")
-    return tuple(notes)
+    return (*notes, *fit.convergence.warnings)
 
 
 def _letter(k: int) -> str:

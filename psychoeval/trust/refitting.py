@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from psychoeval._version import __version__
-from psychoeval.errors import ConvergenceWarning, SettingsError
+from psychoeval.audit.settings import check_level
+from psychoeval.errors import ConvergenceWarning, DataError
 from psychoeval.estimators.base import Estimator
 from psychoeval.estimators.settings import check_seed, check_whole
 from psychoeval.fitting import estimator_of
@@ -153,6 +154,8 @@ def check_by_refitting(
 
     Raises
     ------
+    DataError
+        For a fit or responses that are none.
     NotComparableError
         If there is nothing to simulate from, or the fit was imported.
     SettingsError
@@ -160,8 +163,8 @@ def check_by_refitting(
     """
     check_whole(replications=replications, n_jobs=n_jobs)
     check_seed(seed)
-    if not 0 < level < 1:
-        raise SettingsError(f"level is {level!r}.", "Give a confidence level between 0 and 1, such as 0.95.")
+    check_level(level)
+    _check_given(responses, fit, estimator, truth)
     chosen = make_estimator(estimator) if isinstance(estimator, str) else estimator or estimator_of(fit)
     model = fit.model if entry(chosen.name).models else None
     simulator = Simulator(truth or fit, responses)
@@ -180,6 +183,16 @@ def check_by_refitting(
     found = replicate(task, replications, key=key, n_jobs=n_jobs, store=store, what=f"refitting {fit.label}")
     label = fit.label if chosen.name == fit.estimator else chosen.name
     return Refitting(label, (truth or fit).label, found, data_statistics(responses), level, _notes(found, simulator))
+
+
+def _check_given(responses: object, fit: object, estimator: object, truth: object) -> None:
+    for name, value, kind in (("responses", responses, Responses), ("fit", fit, FitResult)):
+        if not isinstance(value, kind):
+            raise DataError(f"{name} is a {type(value).__name__}.", f"Give a {kind.__name__}.")
+    if truth is not None and not isinstance(truth, FitResult):
+        raise DataError(f"truth is a {type(truth).__name__}.", "Give a FitResult, or None.")
+    if estimator is not None and not hasattr(estimator, "name") and not isinstance(estimator, str):
+        raise DataError(f"estimator is a {type(estimator).__name__}.", "Give a name, settings such as MML(), or None.")
 
 
 def _digest(simulator: Simulator) -> str:
