@@ -223,19 +223,6 @@ def _tau2(k: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _tau2(k: int) -> dict[str, Any]:
-    return {
-        "id": f"r{k}", "task_id": str(k), "timestamp": "2025-08-01T10:00:00", "termination_reason": "user_stop",
-        "agent_cost": 0.25, "reward_info": {"reward": float(k % 2), "info": None}, "messages": [], "trial": 0,
-    }  # fmt: skip
-
-
-_TAU2: Final = {
-    "info": {"user_info": {"llm": "u"}, "agent_info": {"implementation": "llm_agent", "llm": "m"},
-             "environment_info": {"domain_name": "airline"}}, "tasks": [],
-}  # fmt: skip
-
-
 def _openeval(k: int) -> dict[str, Any]:
     item = f"bench_{TIME}_{k}"
     return {
@@ -316,8 +303,6 @@ SAMPLES: Final[tuple[Sample, ...]] = (
     Sample(name="tau-bench", kind="json", file="gpt-airline.json", records=of(_tau), where="entry {}",
            frame=between("[", ", ", "]")),
     Sample(name="tau2-bench", kind="json", file="results.json", records=of(_tau2), where="simulations {}",
-           frame=between(json.dumps(_TAU2)[:-1] + ', "simulations": [', ", ", "]}")),
-    Sample(name="tau2-bench", kind="json", file="run.json", records=of(_tau2), where="simulations {}",
            frame=between(json.dumps(_TAU2)[:-1] + ', "simulations": [', ", ", "]}")),
     Sample(name="py-irt", kind="lines", file="data.jsonlines", right=9.0, frame=lined, where="line {}",
            records=of(lambda i: {"subject_id": f"s{i}", "responses": {f"q{j}": (i + j) % 2 for j in range(3)}})),

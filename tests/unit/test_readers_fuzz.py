@@ -42,6 +42,7 @@ def test_every_format_that_holds_responses_is_damaged(tmp_path: Path) -> None:
         if not sample.name.startswith(("wide", "long")):
             read |= set(read_log(tmp_path / sample.name, **_of_logs(sample.read)).formats.values())
     assert {f.name for f in FORMATS if f.read is not None} == read
+    assert len({sample.name for sample in SAMPLES}) == len(SAMPLES)
     assert len(DAMAGES) > 20
 
 
