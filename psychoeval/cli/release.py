@@ -120,6 +120,8 @@ def drift(
         raise SettingsError("There are not two parts.", "Give the held-out part, or --parts with one DATA.")
     responses = load_responses(data, read or [], missing)
     other = load_responses(held_out, read or [], missing) if held_out is not None else None
+    if held_out is not None:
+        _check_parts(data, held_out)
     if parts is not None:
         responses, hidden = _by_table(responses, parts, part)
     found = measure_drift(
@@ -129,6 +131,19 @@ def drift(
     _print(found, output)
     if picture is not None:
         _draw(found, picture)
+
+
+def _check_parts(public: str, held_out: str) -> None:
+    """Refuse parts whose releases say that they are the other: every difference would have the wrong sign."""
+    from psychoeval.responses.readers.openeval_files import stated_part
+
+    for given, wanted in ((public, "public"), (held_out, "held-out")):
+        said = stated_part(Path(given))
+        if said not in ("", wanted):
+            raise DataError(
+                f"{given} is given as the {wanted} part, and its release says {said}.",
+                "Give the public part first, then the held-out one.",
+            )
 
 
 def _rotation(text: str) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from psychoeval.cli.commands import app
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.responses.readers.log import LogBuilder, Record
 from psychoeval.responses.readers.openeval_blocks import NO_BAND, deal_blocks, difficulty_bands
-from psychoeval.responses.readers.openeval_files import load_items, save_items
+from psychoeval.responses.readers.openeval_files import load_items, save_items, stated_part
 from psychoeval.responses.readers.openeval_release import release_of
 from psychoeval.responses.readers.openeval_split import Split, save_split, split_items
 from psychoeval.responses.readers.openeval_validate import validate
@@ -326,6 +326,23 @@ def test_commands_from_a_file_to_its_drift(tmp_path: Path) -> None:
     assert run("openeval", "drift", leaked, names[1], "--format", "csv").stdout.startswith("id,status,public_mean")
     clean = run("openeval", "drift", names[0], names[1], "--format", "json")
     assert json.loads(clean.stdout)["signals"] == []
+
+
+@pytest.mark.parametrize(("public", "held"), [("p.json", "h.jsonl"), ("p", "h")])
+def test_parts_that_changed_places_are_refused(tmp_path: Path, public: str, held: str) -> None:
+    """The sign of every difference would be the other."""
+    if not Path(public).suffix:
+        pytest.importorskip("pyarrow")
+    save_items(benchmarks(), tmp_path / "all.json")
+    parts = tmp_path / public, tmp_path / held
+    words = ("--public", parts[0], "--held-out", parts[1], "--embargo", EMBARGO)
+    assert run("openeval", "split", tmp_path / "all.json", *words).exit_code == 0
+    assert [stated_part(path) for path in parts] == ["public", "held-out"]
+    assert stated_part(tmp_path / "all.json") == ""
+    assert run("openeval", "drift", *parts).exit_code == 0
+    refused = run("openeval", "drift", *parts[::-1]).exception
+    assert isinstance(refused, DataError)
+    assert f"{parts[1]} is given as the public part, and its release says held-out" in str(refused)
 
 
 def test_strata_from_a_table_and_commands_that_cannot_be(tmp_path: Path) -> None:

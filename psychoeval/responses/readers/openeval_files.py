@@ -14,6 +14,7 @@ from psychoeval.errors import DataError, EngineUnavailableError, SettingsError
 from psychoeval.files import make_folder, write_whole
 from psychoeval.responses.readers.openeval import entries, is_json, is_table
 from psychoeval.responses.readers.openeval_parquet import MARK, column_paths, read_rows, unpacked_size
+from psychoeval.responses.readers.openeval_release import release_of
 from psychoeval.responses.readers.openeval_tables import Row, from_tables, to_tables
 from psychoeval.responses.readers.shape import shape_of
 from psychoeval.responses.readers.sources import find_files, open_source
@@ -30,6 +31,21 @@ def is_openeval(path: Path) -> bool:
     source = open_source(path)
     shape = shape_of(source)
     return is_json(source, shape) or is_table(source, shape)
+
+
+def stated_part(path: Path) -> str:
+    """Return the part of a release (public, held-out) that the first item or benchmark names; "" if it names none."""
+    if not path.exists() or not is_openeval(path):
+        return ""
+    files = [f for f in find_files([path]) if not path.is_dir() or f.name == "bench.parquet"]
+    for source in map(open_source, files):
+        if shape_of(source).kind == "parquet":
+            rows = (row for _, row in read_rows(source.path, lambda name: name.startswith("benchmark_tags")))
+            found: Row = {"item_metadata": {"source": next(rows, {})}}
+        else:
+            found = next((entry for _, _, _, entry in entries(source)), {})
+        return release_of(found).get("part", "")
+    return ""
 
 
 def load_items(path: Path) -> list[tuple[str, Any]]:
