@@ -78,7 +78,9 @@ def recoded(sample: Sample, rng: np.random.Generator) -> Damaged | None:
         return None
     text = unpacked(sample).decode()
     coding = ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1", "cp037", "utf-7")
-    return sample.compressed(text.encode(coding[rng.integers(len(coding))], "replace")), frozenset()
+    chosen = coding[rng.integers(len(coding))]
+    # UTF-7 is ASCII: what is not looks like another text, and no reader can tell.
+    return sample.compressed(text.encode(chosen, "replace")), ALL if chosen == "utf-7" else frozenset()
 
 
 def line_ends(sample: Sample, rng: np.random.Generator) -> Damaged | None:
