@@ -76,6 +76,9 @@ class ItemFit:
     ability: Ability
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"<ItemFit of {len(self.item_ids)} items; see to_frame(), notes>"
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row an item, in the order of the responses."""
         import pandas as pd

@@ -103,6 +103,10 @@ class LocalDependence:
     level: float
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        pairs = f"{len(self.first)} pairs of {len(self.item_ids)} items"
+        return f"<LocalDependence of {pairs}, {self.label}; see signals(), to_frame(), notes>"
+
     def signals(self) -> tuple[tuple[str, str], ...]:
         """Return the pairs that go together beyond chance, the worst first.
 

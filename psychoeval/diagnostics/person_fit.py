@@ -62,6 +62,9 @@ class PersonFit:
     method: Ability
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"<PersonFit of {len(self.person_ids)} persons; see to_frame(), notes>"
+
     @property
     def zh(self) -> FloatArray:
         """What mirt calls Zh: lz, for items scored 0/1."""

@@ -237,7 +237,7 @@ def open_table(path: str | os.PathLike[str], delimiter: str | None = None, encod
     """Open a file, by its suffix."""
     file = Path(path)
     if not file.is_file():
-        what = "is a folder" if file.is_dir() else "does not exist"
+        what = "is a folder" if file.is_dir() else "is no plain file" if file.exists() else "does not exist"
         raise DataError(f"{file} {what}.", "Check the path; load_dataset takes the names of bundled sets.")
     if file.suffix.lower() not in _PARQUET:
         return FileTable(file, delimiter, encoding)

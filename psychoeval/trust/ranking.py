@@ -78,6 +78,9 @@ class Ranking:
     source: str
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"<Ranking of {len(self.person_ids)}; see to_frame(), probability_above(), notes>"
+
     @cached_property
     def told_apart(self) -> BoolArray:
         """Pairs whose order is known at this level, (N, N)."""

@@ -59,6 +59,10 @@ class Refitting:
     level: float
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        done = f"{len(self.replications.rows)} of {self.replications.n_wanted} data sets"
+        return f"<Refitting of {self.label} to {done} of {self.truth}; see recovery(), likeness(), notes>"
+
     @property
     def n_believed(self) -> int:
         """Replications whose fit converged; the others are in no figure."""

@@ -67,3 +67,22 @@ def test_a_ranking_says_what_its_fit_warns_of() -> None:
     apart = pe.Responses.from_array([[1, 0, nan, nan], [0, 1, nan, nan], [nan, nan, 1, 0], [nan, nan, 1, 1]])
     notes = rank(pe.fit(apart, "map", model="Rasch")).notes
     assert any("do not compare persons across groups" in note for note in notes)
+
+
+def test_results_are_short_where_they_are_shown(fit: pe.FitResult) -> None:
+    """A notebook shows the last value of a cell: what it is and where its tables are, not its arrays."""
+    shown = {
+        rank(fit): "<Ranking of 4;",
+        item_fit(fit, RESPONSES): "<ItemFit of 4 items;",
+        person_fit(fit, RESPONSES): "<PersonFit of 4 persons;",
+        local_dependence(fit, RESPONSES): "<LocalDependence of 6 pairs of 4 items, map Rasch [published];",
+        check_by_refitting(RESPONSES, fit, replications=2): "<Refitting of map Rasch [published] to 2 of 2 data sets",
+    }
+    for result, start in shown.items():
+        assert repr(result).startswith(start)
+        assert len(repr(result)) < 150
+
+
+def test_what_is_no_plain_file_is_not_said_to_be_missing() -> None:
+    with pytest.raises(DataError, match="is no plain file"):
+        pe.read_table("/dev/null")
