@@ -160,6 +160,8 @@ def _abilities(
 
 def _notes(fit: FitResult, responses: Responses, used: BoolArray) -> tuple[str, ...]:
     notes = []
+    if fit.provenance.data_sha256 not in ("", responses.sha256):
+        notes.append("The responses are not those of the fit: items are judged as known, and p values are for that.")
     if not used.all():
         without = [name for name, good in zip(responses.item_ids, used, strict=True) if not good]
         notes.append(f"{len(without)} of {used.size} items have no parameters and take no part: {some(without)}.")

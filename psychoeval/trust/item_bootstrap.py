@@ -15,7 +15,8 @@ from psychoeval.irt.ranking import normal_draws, shrink
 from psychoeval.responses.connectivity import require_connected
 from psychoeval.responses.covariates import group_codes
 from psychoeval.responses.matrix import Responses
-from psychoeval.trust.ranking import Ranking, check_ranking, ranking_of
+from psychoeval.trust.ranking import MOST_VALUES, Ranking, check_ranking, ranking_of
+from psychoeval.wording import some
 
 Score = Literal["additive", "simple-average"]
 #: Below this share of usable samples there is no bootstrap.
@@ -67,6 +68,11 @@ def rank_over_items(
         )
     check_ranking(level, correction, draws, responses.n_persons)
     check_whole("replications", replications, 100)
+    if replications * responses.n_items > MOST_VALUES:
+        raise SettingsError(
+            f"{replications:,} samples of {responses.n_items:,} items are too many.",
+            f"Ask for {MOST_VALUES // responses.n_items:,} at most.",
+        )
     if score not in get_args(Score):
         raise SettingsError(f"score is {score!r}.", "Give 'additive' or 'simple-average'.")
     seen = responses.trials.any(axis=0)
@@ -92,6 +98,9 @@ def rank_over_items(
     left_out = int((~usable).sum())
     notes = [f"{left_out} samples of items left a {responses.person_label} without items, or apart from the others; "
              "they are left out, which makes errors look too small."] * bool(left_out)  # fmt: skip
+    certain = [name for name, v in zip(responses.person_ids, np.diag(covariance), strict=True) if not v > 0]
+    if certain:
+        notes.append(f"{some(certain)}: the score is the same on all items, which shows no error and is no certainty.")
     return ranking_of(
         responses.person_ids,
         estimate,

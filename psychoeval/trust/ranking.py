@@ -24,6 +24,8 @@ from psychoeval.wording import some
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Draws times persons that are held at most: 2 GiB.
+MOST_VALUES: Final = 1 << 28
 #: Above so many persons no letters are given: nobody could read them.
 MOST_LETTERS: Final = 200
 
@@ -245,6 +247,8 @@ def check_ranking(level: float, correction: Correction, draws: int, n: int = 2) 
     check_level(level)
     check_size(n)
     check_whole("draws", draws, 100)
+    if draws * n > MOST_VALUES:
+        raise SettingsError(f"{draws:,} draws of {n:,} persons are too many.", f"Ask for {MOST_VALUES // n:,} at most.")
     if correction not in get_args(Correction):
         known = ", ".join(map(repr, get_args(Correction)))
         raise SettingsError(f"correction is {correction!r}.", f"Give one of {known}.")

@@ -18,7 +18,8 @@ from psychoeval.estimators.base import Estimator
 from psychoeval.estimators.settings import check_seed, check_whole
 from psychoeval.fitting import estimator_of
 from psychoeval.fitting import fit as fit_one
-from psychoeval.registry import entry, make_estimator
+from psychoeval.fitting.one import prepare
+from psychoeval.registry import make_estimator
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 from psychoeval.studies.runner import Replications, replicate
@@ -162,6 +163,8 @@ def check_by_refitting(
         For a fit or responses that are none.
     NotComparableError
         If there is nothing to simulate from, or the fit was imported.
+    ModelError
+        If the estimator does not fit this model.
     SettingsError
         For a setting out of range.
     """
@@ -170,7 +173,7 @@ def check_by_refitting(
     check_level(level)
     _check_given(responses, fit, estimator, truth)
     chosen = make_estimator(estimator) if isinstance(estimator, str) else estimator or estimator_of(fit)
-    model = fit.model if entry(chosen.name).models else None
+    _, model = prepare(responses, chosen, fit.model, "default", None, True, {})
     simulator = Simulator(truth or fit, responses)
 
     def task(number: int) -> Row:

@@ -91,6 +91,15 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         rank_over_items(pe.Responses.from_array(np.zeros((6, 5), int), trials=chain))
 
 
+def test_scores_without_spread_and_samples_beyond_memory_are_told() -> None:
+    found = rank_over_items(pe.Responses.from_array([[1] * 12, [0] * 12, [1, 0] * 6]))
+    assert "'person-1', 'person-2': the score is the same on all items" in found.notes[0]
+    with pytest.raises(SettingsError, match="too many"):
+        rank_over_items(simulate(3, 5, 0).responses, replications=10**9)
+    with pytest.raises(SettingsError, match="too many"):
+        rank_over_items(simulate(3, 5, 0).responses, draws=10**9)
+
+
 def test_intervals_hold_for_items_like_these() -> None:
     """A small version of ``benchmarks/rank_coverage.py``."""
     covered = []

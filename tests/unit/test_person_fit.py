@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from psychoeval import ItemParameters, LatentDistribution, Responses, fit, import_fit
+from psychoeval import ItemParameters, LatentDistribution, Responses, fit, import_fit, load_dataset
 from psychoeval.diagnostics import person_fit
 from psychoeval.diagnostics.fitted import Ability
 from psychoeval.irt.curves import probability
@@ -167,3 +167,11 @@ def test_persons_in_another_order_get_the_same() -> None:
     order = rng.permutation(50)
     first, second = (person_fit(known_fit(items, "3PL"), r) for r in (responses, responses.select(persons=order)))
     np.testing.assert_allclose(first.lz_star[order], second.lz_star, atol=1e-9)
+
+
+def test_other_responses_than_those_of_the_fit_are_told() -> None:
+    lsat7 = load_dataset("lsat7")
+    fitted = fit(lsat7, "mml", model="Rasch")
+    assert not any("not those of the fit" in note for note in person_fit(fitted, lsat7).notes)
+    other = Responses.from_array(lsat7.successes[:500], item_ids=lsat7.item_ids)
+    assert any("not those of the fit" in note for note in person_fit(fitted, other).notes)

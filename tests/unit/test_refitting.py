@@ -13,7 +13,7 @@ from scipy.stats import kendalltau
 
 import psychoeval as pe
 from benchmarks._interval_worlds import simulate
-from psychoeval.errors import NotComparableError, SettingsError
+from psychoeval.errors import ModelError, NotComparableError, SettingsError
 from psychoeval.irt.parameters import ItemParameters
 from psychoeval.irt.simulate import simulate_counts
 from psychoeval.results.fit_result import FitResult
@@ -178,6 +178,8 @@ def test_what_cannot_be_checked_is_refused(responses: pe.Responses, fitted: FitR
         check_by_refitting(responses, fitted, level=2)
     with pytest.raises(SettingsError):
         check_by_refitting(responses, fitted, replications=0)
+    with pytest.raises(ModelError, match="does not fit the 2PL"):
+        check_by_refitting(responses, pe.fit(responses, "mml", model="2PL"), estimator="cml")
 
 
 def test_fits_that_do_not_converge_are_counted_and_left_out(responses: pe.Responses) -> None:
