@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 #: The published bins.
 EDGES: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+#: Mean r in these bins: MMLU (66 systems, 567 items) and MMLU-Pro (72 systems, 1,000 items), arXiv:2604.03244.
+PUBLISHED: Final = {
+    "MMLU": (-0.0174, 0.1444, 0.4161, 0.4605, 0.3803),
+    "MMLU-Pro": (0.0615, 0.2933, 0.4708, 0.5876, 0.4967),
+}
 #: Items answered right at least this often tell strong systems apart no longer.
 EASY: Final = 0.8
 #: Means of counts may miss an edge they equal by rounding.

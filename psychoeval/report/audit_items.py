@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from psychoeval import audit, plots
-from psychoeval.audit.difficulty_bins import DifficultyBins
+from psychoeval.audit.difficulty_bins import EDGES, PUBLISHED, DifficultyBins
 from psychoeval.report.audit_parts import AuditSettings, Drawing, Section, Table, between, number
 from psychoeval.responses.covariates import group_codes
 from psychoeval.responses.matrix import Responses
@@ -149,10 +149,19 @@ def _pattern(found: DifficultyBins) -> list[str]:
         return []
     best, worst = (int(known[f(found.mean[known])]) for f in (np.argmax, np.argmin))
     labels, n = found.labels, found.n_correlated
-    return [
+    out = [
         f"Items discriminate most at a proportion correct in {labels[best]} (mean r {number(found.mean[best])}, "
         f"{n[best]} items) and least in {labels[worst]} (mean r {number(found.mean[worst])}, {n[worst]} items)."
     ]
+    if found.edges == EDGES:
+        rows = [f"{', '.join(number(r) for r in means)} in {name}" for name, means in PUBLISHED.items()]
+        peak = int(np.argmax(PUBLISHED["MMLU-Pro"]))
+        here = "the same bin here" if best == peak else f"{labels[best]} here, among other systems"
+        out.append(
+            f"Published means of r, from the hardest bin to the easiest (arXiv:2604.03244): {' and '.join(rows)}. "
+            f"They rise up to {labels[peak]}; the highest is in {here}."
+        )
+    return out
 
 
 def _saturation(found: DifficultyBins, r: Responses) -> str:

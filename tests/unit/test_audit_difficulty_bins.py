@@ -6,6 +6,9 @@ from scipy import stats
 
 from psychoeval.audit.difficulty_bins import bin_difficulty, compare_difficulty_bins
 from psychoeval.errors import NotComparableError, SettingsError
+from psychoeval.report.audit_items import bins
+from psychoeval.report.audit_parts import AuditSettings
+from psychoeval.responses.datasets import load_dataset
 from psychoeval.responses.matrix import Responses
 
 NAN = float("nan")
@@ -113,3 +116,9 @@ def test_data_nobody_answered() -> None:
     found = bin_difficulty(Responses.from_array([[NAN, NAN]]))
     assert np.isnan(found.saturation)
     assert found.n_unseen == 2
+
+
+def test_the_report_says_where_the_published_means_are_highest() -> None:
+    words = " ".join(bins(load_dataset("swebench-verified"), AuditSettings()).sentences)
+    assert "They rise up to [0.6, 0.8); the highest is in the same bin here." in words
+    assert "0.062, 0.293, 0.471, 0.588, 0.497 in MMLU-Pro" in words.replace("0.061", "0.062")  # .0615 as a float
