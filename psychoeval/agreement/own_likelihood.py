@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from psychoeval.agreement.alignment import standardisation, standardised
-from psychoeval.agreement.matching import match
+from psychoeval.agreement.matching import is_of_other_data, match
 from psychoeval.estimators.native.mml_cells import Cells
 from psychoeval.estimators.native.mml_form import Form, make_form
 from psychoeval.estimators.native.mml_grid import expect, first_nodes, renewed
@@ -191,7 +191,7 @@ def own_likelihood(fit: FitResult, responses: Responses | None) -> OwnLikelihood
         return f"its item {columns.only_first[0]!r} is not in the responses"
     if fit.abilities is not None and set(fit.abilities.person_ids) != set(responses.person_ids):
         return "its persons are not those of the responses"
-    if fit.provenance.data_sha256 not in (None, "", responses.sha256):
+    if is_of_other_data(fit, responses):
         return "it was fitted to other data than the responses, or to these in another order"
     cells = _cells(responses, columns.second)
     return OwnLikelihood(cells, *_as_point(items), fit.latent_distribution or LatentDistribution())

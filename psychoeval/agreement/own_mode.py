@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from psychoeval.agreement.matching import is_of_other_data
 from psychoeval.errors import PsychoevalError
 from psychoeval.estimators.native.mml import MML, Scoring
 from psychoeval.irt.densities import Normal, density_label
@@ -53,7 +54,7 @@ def own_mode(fit: FitResult, responses: Responses | None) -> OwnMode | str:
     """
     if responses is None:
         return "the responses are not at hand"
-    if fit.provenance.data_sha256 not in (None, "", responses.sha256):
+    if is_of_other_data(fit, responses):
         return "the responses at hand are others"
     if responses.trials.size > MOST_CELLS:
         return f"the data have more than {MOST_CELLS:,} cells"

@@ -38,9 +38,22 @@ def expected_scores(
     person_place = {text: i for i, text in enumerate(abilities.person_ids)}
     columns = np.array([item_place[text] for text in item_ids])
     theta = abilities.estimate[[person_place[text] for text in person_ids]]
-    a, d, c = (v[columns] for v in (items.discrimination, items.intercept, items.guessing))
-    constant = np.array([items.status[j] == "constant_all_1" for j in columns], dtype=float)
-    estimated = items.estimated[columns]
+    return mean_probabilities(theta, items.select(columns))
+
+
+def mean_probabilities(theta: FloatArray, items: ItemParameters) -> tuple[FloatArray, FloatArray]:
+    """Return the mean probability of success of each ability over the items, (N,), and of each item over them, (J,).
+
+    Parameters
+    ----------
+    theta : (N,) array
+        Infinite ones take the limit; NaN gives NaN, and is no part of the items' means.
+    items : ItemParameters
+        Those without parameters count as 0 or 1 where all responses were.
+    """
+    a, d, c = items.discrimination, items.intercept, items.guessing
+    constant = np.array([status == "constant_all_1" for status in items.status], dtype=float)
+    estimated = items.estimated
     persons, total, known = np.empty(theta.size), np.zeros(a.size), ~np.isnan(theta)
     step = max(1, BLOCK_CELLS // a.size)
     for start in range(0, theta.size, step):

@@ -8,13 +8,14 @@ from typing import Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from psychoeval.agreement.matching import check_fit, check_responses, is_of_other_data, match
 from psychoeval.errors import DataError, ModelError, SettingsError
 from psychoeval.irt import scoring
 from psychoeval.irt.classical import CountArray
-from psychoeval.irt.quadrature import Grid
 from psychoeval.irt.score_equations import KnownItems
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult, LatentDistribution
+from psychoeval.scoring.matched import histogram
 from psychoeval.wording import some
 
 FloatArray = NDArray[np.float64]
@@ -88,25 +89,20 @@ def fitted(fit: FitResult, responses: Responses, ability: Ability | None) -> Fit
     SettingsError
         For an unknown ability, or one that needs a distribution of abilities that the fit does not have.
     """
-    if not isinstance(fit, FitResult):
-        raise DataError(f"fit is a {type(fit).__name__}.", "Give a FitResult, as psychoeval.fit returns.")
-    if not isinstance(responses, Responses):
-        raise DataError(
-            f"responses is a {type(responses).__name__}.", "Give Responses: successes and trials of each cell."
-        )
+    check_fit(fit)
+    check_responses(responses)
     parameters = fit.item_parameters
     if parameters is None or fit.model is None:
         raise ModelError(
             f"{fit.label} has no item parameters.", "Judge fits of an item response model, such as those of mml."
         )
-    place = {name: i for i, name in enumerate(parameters.item_ids)}
-    unknown = [i for i in responses.item_ids if i not in place]
-    if unknown:
+    matched = match(responses.item_ids, parameters.item_ids)
+    if unknown := matched.only_first:
         raise DataError(
             f"{len(unknown)} of {responses.n_items} items of the responses are not in the fit: {some(unknown)}.",
             "Leave them out (responses.select(items=...)), or fit them.",
         )
-    index = np.array([place[i] for i in responses.item_ids], dtype=np.intp)
+    index = matched.second
     used = np.asarray(parameters.estimated[index])
     if not used.any():
         raise DataError("None of the items has parameters.", "Judge items that were estimated.")
@@ -120,14 +116,6 @@ def fitted(fit: FitResult, responses: Responses, ability: Ability | None) -> Fit
     cells = responses.successes[:, used], responses.trials[:, used]
     theta = _abilities(cells, items, method, fit.latent_distribution)
     return Fitted(responses, used, items, because, fit.latent_distribution, method, theta, _notes(fit, responses, used))
-
-
-def distribution(latent: LatentDistribution) -> Grid | None:
-    """Return a histogram as nodes and log weights, None for a normal distribution."""
-    if latent.nodes is None or latent.weights is None:
-        return None
-    with np.errstate(divide="ignore"):
-        return Grid(latent.nodes, np.log(latent.weights / latent.weights.sum()))
 
 
 def _method(fit: FitResult, ability: Ability | None) -> Ability:
@@ -155,12 +143,12 @@ def _abilities(
         return scoring.wle(*cells, *known)[0]
     if method == "MAP":
         return scoring.map_(*cells, *known, mean=latent.mean, sd=latent.sd)[0]
-    return scoring.eap(*cells, *known, mean=latent.mean, sd=latent.sd, law=distribution(latent))[0]
+    return scoring.eap(*cells, *known, mean=latent.mean, sd=latent.sd, law=histogram(latent))[0]
 
 
 def _notes(fit: FitResult, responses: Responses, used: BoolArray) -> tuple[str, ...]:
     notes = []
-    if fit.provenance.data_sha256 not in ("", responses.sha256):
+    if is_of_other_data(fit, responses):
         notes.append("The responses are not those of the fit: items are judged as known, and p values are for that.")
     if not used.all():
         without = [name for name, good in zip(responses.item_ids, used, strict=True) if not good]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from psychoeval.audit.settings import check_whole
-from psychoeval.diagnostics.fitted import JUDGED, Ability, Fitted, distribution, fitted
+from psychoeval.diagnostics.fitted import JUDGED, Ability, Fitted, fitted
 from psychoeval.diagnostics.simulated_residuals import residual_tests
 from psychoeval.estimators.settings import check_positive
 from psychoeval.irt.item_fit import chi_squared, score_grid, score_table
@@ -20,6 +20,7 @@ from psychoeval.irt.residual_fit import MeanSquares, mean_squares, residual_sums
 from psychoeval.irt.score_equations import KnownItems
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
+from psychoeval.scoring.matched import histogram
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -241,7 +242,7 @@ def _add_groups(
     for k in np.flatnonzero((sizes >= SMALLEST_GROUP) & (patterns.sum(axis=1) > 2)):
         seen = patterns[k]
         items = KnownItems(known.items.a[seen], known.items.d[seen], known.items.c[seen])
-        grid = score_grid(items, mean=latent.mean, sd=latent.sd, distribution=distribution(latent))
+        grid = score_grid(items, mean=latent.mean, sd=latent.sd, distribution=histogram(latent))
         table = score_table(successes[np.ix_(group.reshape(-1) == k, seen)], items, grid)
         found, number = chi_squared(table, min_expected)
         at = place[seen]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from psychoeval.agreement.matching import check_fit, check_responses, is_of_other_data, match
 from psychoeval.errors import DataError, NotComparableError
 from psychoeval.irt.limited_information import Curves, item_curves, moment_grid
 from psychoeval.irt.parameters import ItemParameters
@@ -67,23 +68,19 @@ def paired_items(fit: FitResult, responses: Responses) -> PairedItems:
     DataError
         If one of the two is none, items of the responses are unknown to the fit, or fewer than two have parameters.
     """
-    if not isinstance(fit, FitResult):
-        raise DataError(f"fit is a {type(fit).__name__}.", "Give a FitResult, as psychoeval.fit returns.")
-    if not isinstance(responses, Responses):
-        raise DataError(
-            f"responses is a {type(responses).__name__}.", "Give Responses: successes and trials of each cell."
-        )
+    check_fit(fit)
+    check_responses(responses)
     if fit.item_parameters is None:
         raise NotComparableError(f"{fit.label} has no item parameters.", "Give a fit that has them (mml, map, ...).")
-    if fit.provenance.data_sha256 not in ("", responses.sha256):
+    if is_of_other_data(fit, responses):
         raise NotComparableError(f"{fit.label} was fitted to other responses.", "Give the responses of the fit.")
-    place = {name: j for j, name in enumerate(fit.item_parameters.item_ids)}
-    unknown = [name for name in responses.item_ids if name not in place]
-    if unknown:
+    items = match(responses.item_ids, fit.item_parameters.item_ids)
+    if items.only_first:
         raise DataError(
-            f"{fit.label} does not know the items {some(unknown)}.", "Leave them out (responses.select(items=...))."
+            f"{fit.label} does not know the items {some(items.only_first)}.",
+            "Leave them out (responses.select(items=...)).",
         )
-    index = np.array([place[name] for name in responses.item_ids], dtype=np.intp)
+    index = items.second
     usable = fit.item_parameters.estimated[index]
     if usable.sum() < 2:
         raise DataError(f"{fit.label} has parameters of {int(usable.sum())} of these items.", "Pairs need two items.")

@@ -7,10 +7,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.diagnostics.fitted import Fitted, distribution
+from psychoeval.diagnostics.fitted import Fitted
 from psychoeval.irt.residual_fit import MeanSquares, mean_squares, residual_sums
 from psychoeval.irt.score_posteriors import draw
 from psychoeval.irt.simulate import simulate_counts
+from psychoeval.scoring.matched import histogram
 
 FloatArray = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ def residual_tests(known: Fitted, observed: MeanSquares, replications: int, seed
     successes, trials = known.counts
     rng = np.random.default_rng(seed)
     below, above = np.zeros((2, items.a.size)), np.zeros((2, items.a.size))
-    law = distribution(latent)
+    law = histogram(latent)
     step = max(1, _HELD // len(trials))
     for number in range(replications):
         if number % step == 0:

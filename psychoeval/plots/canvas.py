@@ -151,6 +151,12 @@ def style_axes(ax: Axes, *, grid: str = "x") -> None:
         ax.grid(True, axis=grid, color="#e6e6e6", linewidth=0.6)  # type: ignore[arg-type]
 
 
+def spread_rows(order: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
+    """Return at most `limit` of an order, evenly spaced, the first and the last among them."""
+    n = order.size
+    return order if n <= limit else order[np.unique(np.rint(np.linspace(0, n - 1, limit)).astype(int))]
+
+
 def whole_numbers(*axes: Axis) -> None:
     """Put ticks at whole numbers only."""
     from matplotlib.ticker import MaxNLocator

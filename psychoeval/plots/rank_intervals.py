@@ -34,7 +34,7 @@ def rank_intervals(ranking: Ranking, *, noun: str = "person", limit: int = 60) -
     """
     n = len(ranking.person_ids)
     order = np.argsort(ranking.rank, kind="stable")
-    rows = order if n <= limit else order[np.unique(np.rint(np.linspace(0, n - 1, limit)).astype(int))]
+    rows = canvas.spread_rows(order, limit)
     figure = canvas.new_figure(7.4, 1.7 + 0.165 * rows.size)
     ax = figure.subplots()
     canvas.style_axes(ax, grid="x")

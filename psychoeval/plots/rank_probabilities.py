@@ -51,7 +51,7 @@ def rank_probabilities(draws: Draws, *, noun: str = "person", limit: int = 60) -
     shares = counts / counts[0].sum()
     expected = shares @ np.arange(1, n + 1)
     order = np.argsort(expected, kind="stable")
-    rows = order if n <= limit else order[np.unique(np.rint(np.linspace(0, n - 1, limit)).astype(int))]
+    rows = canvas.spread_rows(order, limit)
     figure = canvas.new_figure(7.4, 1.7 + 0.165 * rows.size)
     ax = figure.subplots()
     _map(figure, ax, shares[rows], n)

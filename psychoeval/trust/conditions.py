@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from psychoeval.agreement.matching import check_same_data
 from psychoeval.audit.settings import check_level
 from psychoeval.errors import NotComparableError
 from psychoeval.estimators.settings import check_whole
@@ -13,7 +14,7 @@ from psychoeval.results.fit_result import FitResult
 from psychoeval.trust import data_conditions as data
 from psychoeval.trust import fit_conditions as fitted
 from psychoeval.trust.condition import Condition
-from psychoeval.trust.item_coverage import ItemCoverage, check_same_data, item_coverage
+from psychoeval.trust.item_coverage import ItemCoverage, item_coverage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +113,7 @@ def describe_conditions(
     check_level(level)
     check_whole(100, replications=replications)
     check_whole(0, seed=seed)
-    check_same_data(responses, fit)
+    check_same_data(fit, responses)
     marginal, empirical = fitted.reliabilities(responses, fit)
     coverage, why = _coverage(responses, fit)
     found = (

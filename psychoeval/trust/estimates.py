@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 from scipy.special import ndtr
 
-from psychoeval.errors import DataError, NotComparableError
+from psychoeval.agreement.matching import check_fit
+from psychoeval.errors import NotComparableError
 from psychoeval.irt.classical import FloatArray
 from psychoeval.irt.intervals import wilson_interval
 from psychoeval.irt.parameters import Abilities
@@ -38,8 +39,7 @@ def abilities_of(fit: FitResult) -> Abilities:
     NotComparableError
         If it has none.
     """
-    if not isinstance(fit, FitResult):
-        raise DataError(f"fit is a {type(fit).__name__}.", "Give a FitResult, as psychoeval.fit returns.")
+    check_fit(fit)
     if fit.abilities is None:
         raise NotComparableError(f"{fit.label} has no abilities.", "Rank with an estimator that gives them.")
     return fit.abilities

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from psychoeval.agreement.matching import check_same_data, match
 from psychoeval.errors import NotComparableError
 from psychoeval.irt.parameters import Abilities
 from psychoeval.responses.matrix import Responses
@@ -90,7 +91,7 @@ def item_coverage(responses: Responses, fit: FitResult) -> ItemCoverage:
     NotComparableError
         If the fit has no abilities or difficulties in logits, or no SD of them, or is of other data.
     """
-    check_same_data(responses, fit)
+    check_same_data(fit, responses)
     items, abilities = fit.item_parameters, fit.abilities
     if items is None or abilities is None or abilities.scale != "logit":
         raise NotComparableError(
@@ -99,8 +100,7 @@ def item_coverage(responses: Responses, fit: FitResult) -> ItemCoverage:
     theta = abilities_in_order(responses, abilities)[0]
     if np.isnan(theta).all():
         raise NotComparableError(f"{fit.label} has no ability of any {responses.person_label}.", "Give another fit.")
-    place = {name: j for j, name in enumerate(items.item_ids)}
-    columns = np.array([place[name] for name in responses.item_ids], dtype=np.intp)
+    columns = match(responses.item_ids, items.item_ids).second
     # b of a slope near 0 may be any number: such an item is near nobody.
     usable = items.estimated & items.difficulty_is_stable
     difficulty = np.where(usable, items.difficulty, np.nan)[columns]
@@ -132,27 +132,9 @@ def latent_sd(fit: FitResult, abilities: Abilities) -> tuple[float, str]:
     return float(np.sqrt(variance)), "of the estimates, corrected for their errors"
 
 
-def check_same_data(responses: Responses, fit: FitResult) -> None:
-    """Refuse a fit of other data.
-
-    Raises
-    ------
-    NotComparableError
-        If its digest, or any person or item, is another.
-    """
-    other = fit.provenance.data_sha256 not in ("", responses.sha256)
-    if fit.abilities is not None:
-        other |= not set(responses.person_ids) <= set(fit.abilities.person_ids)
-    if fit.item_parameters is not None:
-        other |= not set(responses.item_ids) <= set(fit.item_parameters.item_ids)
-    if other:
-        raise NotComparableError(f"{fit.label} was fitted to other responses.", "Give the responses of the fit.")
-
-
 def abilities_in_order(responses: Responses, abilities: Abilities) -> tuple[FloatArray, FloatArray]:
     """Return estimates and standard errors in the order of the responses, (N,) each; NaN where there is none."""
-    place = {name: i for i, name in enumerate(abilities.person_ids)}
-    rows = np.array([place[name] for name in responses.person_ids], dtype=np.intp)
+    rows = match(responses.person_ids, abilities.person_ids).second
     if abilities.standard_error is None:
         return abilities.estimate[rows], np.full(rows.size, np.nan)
     return abilities.estimate[rows], abilities.standard_error[rows]

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 from scipy.stats import kendalltau, skew
 
+from psychoeval.agreement.matching import match
 from psychoeval.agreement.ranks import tied_groups
-from psychoeval.agreement.scores import expected_scores, item_is_usable
+from psychoeval.agreement.scores import expected_scores, item_is_usable, mean_probabilities
 from psychoeval.irt.classical import FloatArray, item_rest_correlation, row_moments
-from psychoeval.irt.curves import probability
 from psychoeval.irt.intervals import wald_interval
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
@@ -41,20 +41,21 @@ def recovered(world: World, fit: FitResult) -> dict[str, float | None]:
     out: dict[str, float | None] = dict.fromkeys(METRICS)
     if abilities is None:
         return out
-    place = {name: i for i, name in enumerate(abilities.person_ids)}
-    order = np.array([place[name] for name in world.responses.person_ids], dtype=np.intp)
+    order = match(world.responses.person_ids, abilities.person_ids).second
     estimate = abilities.estimate[order]
     both = ~np.isnan(estimate) & ~np.isnan(world.ability)
     groups = tied_groups(estimate[both])
     if np.ptp(groups) > 0:
         out["tau"] = float(kendalltau(groups, world.ability[both]).statistic)
-    person_score, item_score = _true_scores(world)
+    # Items that were never run have no true score.
+    items = world.items.select(item_is_usable(world.items))
+    person_score, item_score = mean_probabilities(world.ability, items)
     if abilities.scale == "proportion":
         low, high = (limit[order] for limit in abilities.interval())
         out["score_error"] = float(np.mean(np.abs(estimate - person_score)[both]))
         out["ability_coverage"] = _coverage(low, high, person_score)
         return out
-    scores = expected_scores(fit, world.responses.item_ids, world.responses.person_ids)
+    scores = expected_scores(fit, items.item_ids, world.responses.person_ids)
     if scores is not None:
         out["score_error"] = float(np.mean(np.abs(scores[0] - person_score)[both]))
         known = np.isfinite(scores[1])
@@ -74,8 +75,7 @@ def _parameters(world: World, fit: FitResult, order: np.ndarray) -> dict[str, fl
     found = fit.item_parameters
     if found is None or not unit > 0:
         return out
-    place = {name: j for j, name in enumerate(found.item_ids)}
-    found = found.select(np.array([place[name] for name in world.items.item_ids], dtype=np.intp))
+    found = found.select(match(world.items.item_ids, found.item_ids).second)
     both = found.estimated & world.items.estimated
     truth = {
         "difficulty": (world.items.difficulty - center) / unit,
@@ -109,23 +109,6 @@ def data_statistics(responses: Responses) -> dict[str, float]:
     found = (score.mean(), score.std(), skewness, proportion.std(), constant,
              r.mean() if r.size else np.nan, r.std() if r.size else np.nan)  # fmt: skip
     return dict(zip(STATISTICS, map(float, found), strict=True))
-
-
-def _true_scores(world: World) -> tuple[FloatArray, FloatArray]:
-    """Return the expected score of each person on all usable items, and of each item over all persons with one."""
-    items, known = world.items, np.isfinite(world.ability)
-    usable = item_is_usable(items)
-    sure = np.array([status == "constant_all_1" for status in items.status], dtype=float)
-    n, j = world.responses.trials.shape
-    persons, total = np.full(n, np.nan), np.zeros(j)
-    step = max(1, (1 << 20) // j)
-    a, d, c = items.discrimination, items.intercept, items.guessing
-    for start in range(0, n, step):
-        rows = np.flatnonzero(known[start : start + step]) + start
-        p = np.where(items.estimated, probability(world.ability[rows], a, d, c), sure)
-        persons[rows] = p[:, usable].mean(axis=1)
-        total += p.sum(axis=0)
-    return persons, np.where(usable, total / max(int(known.sum()), 1), np.nan)
 
 
 def _coverage(low: FloatArray, high: FloatArray, truth: FloatArray) -> float | None:

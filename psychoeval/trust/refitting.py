@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from psychoeval._version import __version__
+from psychoeval.agreement.matching import check_fit, check_responses
 from psychoeval.audit.settings import check_level
 from psychoeval.errors import ConvergenceWarning, DataError
 from psychoeval.estimators.base import Estimator
@@ -192,10 +193,9 @@ def check_by_refitting(
     return Refitting(label, (truth or fit).label, found, data_statistics(responses), level, _notes(found, simulator))
 
 
-def _check_given(responses: object, fit: object, estimator: object, truth: object) -> None:
-    for name, value, kind in (("responses", responses, Responses), ("fit", fit, FitResult)):
-        if not isinstance(value, kind):
-            raise DataError(f"{name} is a {type(value).__name__}.", f"Give a {kind.__name__}.")
+def _check_given(responses: Responses, fit: FitResult, estimator: object, truth: object) -> None:
+    check_responses(responses)
+    check_fit(fit)
     if truth is not None and not isinstance(truth, FitResult):
         raise DataError(f"truth is a {type(truth).__name__}.", "Give a FitResult, or None.")
     if estimator is not None and not hasattr(estimator, "name") and not isinstance(estimator, str):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
+from psychoeval.agreement.matching import check_same_data, match
 from psychoeval.agreement.scores import item_is_usable
 from psychoeval.errors import NotComparableError
 from psychoeval.irt.classical import FloatArray
@@ -15,7 +17,12 @@ from psychoeval.irt.simulate import simulate_counts
 from psychoeval.responses.ids_and_counts import smallest_dtype
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult, LatentDistribution
-from psychoeval.scoring.matched import histogram, match
+from psychoeval.scoring.matched import histogram
+from psychoeval.scoring.matched import match as match_items
+from psychoeval.trust.item_coverage import latent_sd
+
+#: Of a latent distribution where estimates vary no more than their errors do.
+SMALLEST_SD: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,10 +69,8 @@ class Simulator:
             raise NotComparableError(
                 f"{fit.label} has no item parameters to simulate from.", "Give a fit that has them (mml, map, ...)."
             )
-        if fit.provenance.data_sha256 not in ("", responses.sha256):
-            raise NotComparableError(f"{fit.label} was fitted to other responses.", "Give the responses of the fit.")
-        place = {name: j for j, name in enumerate(fit.item_parameters.item_ids)}
-        self.items = fit.item_parameters.select(np.array([place[name] for name in responses.item_ids], dtype=np.intp))
+        check_same_data(fit, responses)
+        self.items = fit.item_parameters.select(match(responses.item_ids, fit.item_parameters.item_ids).second)
         seen = responses.trials.any(axis=0)
         usable = item_is_usable(self.items)
         if (seen & ~usable).any():
@@ -77,7 +82,7 @@ class Simulator:
         self.responses = responses
         self.latent = fit.latent_distribution or _latent(fit)
         estimated = self.items.estimated
-        self.matched = match(responses.select(items=np.flatnonzero(estimated)), self.items)
+        self.matched = match_items(responses.select(items=np.flatnonzero(estimated)), self.items)
         self.sure = np.array([status == "constant_all_1" for status in self.items.status])
 
     def draw(self, generator: np.random.Generator) -> World:
@@ -103,11 +108,9 @@ class Simulator:
 
 
 def _latent(fit: FitResult) -> LatentDistribution:
-    """Return a normal distribution with the mean of the abilities and their variance less that of their errors."""
+    """Return a normal distribution with the mean of the estimates and the SD that their errors leave to abilities."""
     abilities = fit.abilities
     if abilities is None or abilities.scale != "logit" or abilities.standard_error is None:
         raise NotComparableError(f"{fit.label} has no distribution of abilities.", "Give a fit that has abilities.")
-    known = np.isfinite(abilities.estimate) & np.isfinite(abilities.standard_error)
-    values, errors = abilities.estimate[known], abilities.standard_error[known]
-    variance = float(np.var(values)) - float(np.mean(errors**2))
-    return LatentDistribution(float(values.mean()), float(np.sqrt(max(variance, 1e-4))))
+    mean = float(abilities.estimate[np.isfinite(abilities.estimate)].mean())
+    return LatentDistribution(mean, max(latent_sd(fit, abilities)[0], SMALLEST_SD))

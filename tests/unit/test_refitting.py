@@ -190,3 +190,16 @@ def test_fits_that_do_not_converge_are_counted_and_left_out(responses: pe.Respon
     assert found.n_believed == 0
     assert found.failure_rate == 1
     assert found.recovery().loc["tau", "n"] == 0
+
+
+def test_items_that_were_never_run_count_in_no_score() -> None:
+    world = simulate(60, 20, 4, slopes=False)
+    trials = world.responses.trials.copy()
+    trials[:, 3:9] = 0
+    data = pe.Responses.from_array(np.where(trials > 0, world.responses.successes, 0), trials=trials)
+    fit = pe.fit(data, "mml", model="Rasch")
+    assert fit.abilities is not None
+    assert fit.item_parameters is not None
+    same = recovered(World(data, fit.abilities.estimate, fit.item_parameters), fit)
+    assert same["score_error"] == pytest.approx(0, abs=1e-12)
+    assert same["item_error"] == pytest.approx(0, abs=1e-12)
