@@ -6,16 +6,18 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
+from psychoeval.agreement.matching import check_responses
 from psychoeval.audit.paired import Correction, bootstrap_counts
 from psychoeval.audit.settings import check_whole, generator
-from psychoeval.errors import DataError, NotComparableError, SettingsError
+from psychoeval.errors import NotComparableError, SettingsError
 from psychoeval.irt.classical import BoolArray
 from psychoeval.irt.item_weights import weighted_additive, weighted_averages
-from psychoeval.irt.ranking import normal_draws, shrink
+from psychoeval.irt.ranking import shrink
 from psychoeval.responses.connectivity import require_connected
 from psychoeval.responses.covariates import group_codes
 from psychoeval.responses.matrix import Responses
-from psychoeval.trust.ranking import MOST_VALUES, Ranking, check_ranking, ranking_of
+from psychoeval.trust.estimates import check_size
+from psychoeval.trust.ranking import MOST_VALUES, Ranking, check_settings, draw_abilities, ranking_of
 from psychoeval.wording import some
 
 Score = Literal["additive", "simple-average"]
@@ -62,11 +64,9 @@ def rank_over_items(
     SettingsError
         For a setting out of range.
     """
-    if not isinstance(responses, Responses):
-        raise DataError(
-            f"responses is a {type(responses).__name__}.", "Give Responses: successes and trials of each cell."
-        )
-    check_ranking(level, correction, draws, responses.n_persons)
+    check_responses(responses)
+    check_settings(level, correction, draws)
+    check_size(responses.n_persons)
     check_whole("replications", replications, 100)
     if replications * responses.n_items > MOST_VALUES:
         raise SettingsError(
@@ -105,7 +105,7 @@ def rank_over_items(
         responses.person_ids,
         estimate,
         covariance,
-        normal_draws(shrunk.mean, shrunk.covariance, draws, random),
+        draw_abilities(shrunk.mean, shrunk.covariance, draws, random),
         level=level,
         correction=correction,
         uncertainty="items sampled",

@@ -167,7 +167,7 @@ def rank(
     SettingsError
         For a setting out of range.
     """
-    check_ranking(level, correction, draws)
+    check_settings(level, correction, draws)
     abilities = abilities_of(fit)
     random = generator(seed)
     if fit.draws is not None and "ability" in fit.draws.values:
@@ -184,7 +184,7 @@ def rank(
             posterior = shrunk.mean, shrunk.covariance
             source = (f"normal errors, shrunk to a normal distribution of abilities with mean {shrunk.center:.3g} and "
                       f"SD {shrunk.spread:.3g}, both estimated")  # fmt: skip
-        sample = rank_math.normal_draws(*posterior, draws, random)
+        sample = draw_abilities(*posterior, draws, random)
         source = f"{draws:,} draws; {source}"
     notes = _notes(fit, abilities, ids)
     return ranking_of(ids, mean, covariance, sample, level=level, correction=correction, source=source, notes=notes,
@@ -242,16 +242,27 @@ def adjusted(p: FloatArray, correction: Correction) -> FloatArray:
     return out
 
 
-def check_ranking(level: float, correction: Correction, draws: int, n: int = 2) -> None:
-    """Refuse settings out of range, and a number of persons that cannot be ranked."""
+def check_settings(level: float, correction: Correction, draws: int) -> None:
+    """Refuse settings out of range."""
     check_level(level)
-    check_size(n)
     check_whole("draws", draws, 100)
-    if draws * n > MOST_VALUES:
-        raise SettingsError(f"{draws:,} draws of {n:,} persons are too many.", f"Ask for {MOST_VALUES // n:,} at most.")
     if correction not in get_args(Correction):
         known = ", ".join(map(repr, get_args(Correction)))
         raise SettingsError(f"correction is {correction!r}.", f"Give one of {known}.")
+
+
+def draw_abilities(mean: FloatArray, covariance: FloatArray, draws: int, random: np.random.Generator) -> FloatArray:
+    """Return (D, N) normal draws.
+
+    Raises
+    ------
+    SettingsError
+        If they are too many to be held.
+    """
+    n = mean.size
+    if draws * n > MOST_VALUES:
+        raise SettingsError(f"{draws:,} draws of {n:,} persons are too many.", f"Ask for {MOST_VALUES // n:,} at most.")
+    return rank_math.normal_draws(mean, covariance, draws, random)
 
 
 def _notes(fit: FitResult, abilities: Abilities, ids: tuple[str, ...]) -> tuple[str, ...]:

@@ -267,3 +267,8 @@ def test_the_picture_shows_intervals_and_letters_best_first(limit: int) -> None:
     assert labels == ["a  a", "c  a b", "b  b"][:: 2 if limit == 2 else 1]
     assert len(figure.axes[0].collections[1].get_segments()) == len(labels)
     assert "share a letter" in " ".join(t.get_text() for t in figure.texts).replace("\n", " ")
+
+
+def test_draws_beyond_memory_are_refused_by_the_number_of_persons() -> None:
+    with pytest.raises(SettingsError, match="draws of 3 persons are too many"):
+        rank(fitted(), draws=100_000_000)
