@@ -62,15 +62,45 @@ def test_andersens_test_is_erms(name):
     assert found.p_value == pytest.approx(expected["p_value"], rel=0, abs=tolerances.ERM_LOG_LIKELIHOOD)
 
 
+def erm_itself(function: str, responses: Responses, **more) -> dict:
+    x = np.ravel(responses.proportions, order="F")
+    job = {"x": x, "n_persons": responses.n_persons, "n_items": responses.n_items, **more}
+    return RscriptBridge().call(Path(__file__).with_name("rasch_erm.R"), function, job, timeout=300)
+
+
+@needs("erm")
+@pytest.mark.parametrize(
+    ("source", "how"), [("lsat7", "mean"), ("guessed", "mean"), ("guessed", "median"), ("booklets", "given")]
+)
+def test_andersens_test_and_wald_tests_by_erm_itself(source, how):
+    responses = booklets(1) if source == "booklets" else guessed(5) if source == "guessed" else data(source)
+    first = np.arange(responses.n_persons) % 5 < 2
+    erm = erm_itself("erm_andersen", responses, first=first.astype(float) if how == "given" else [0.0], split=how)
+    found = andersen_test(responses, first) if how == "given" else andersen_test(responses, split=how)
+    close = {"rel": 0, "abs": 2 * tolerances.ERM_LOG_LIKELIHOOD}
+    assert found.statistic == pytest.approx(erm["statistic"][0], **close)
+    assert found.degrees_of_freedom == erm["df"][0]
+    assert found.p_value == pytest.approx(erm["p_value"][0], rel=0, abs=tolerances.ERM_LOG_LIKELIHOOD)
+    for k, group in enumerate(("first", "second")):
+        assert found.difficulty[k] == pytest.approx(erm[group], rel=0, abs=tolerances.ERM)
+        assert found.standard_error[k] == pytest.approx(erm[f"se_{group}"], rel=tolerances.ERM)
+    assert found.z == pytest.approx(erm["z"], rel=0, abs=tolerances.ERM_WALD)
+    assert found.p == pytest.approx(erm["p"], rel=0, abs=tolerances.ERM_WALD)
+
+
+def guessed(seed: int) -> Responses:
+    """500 persons on 8 items, two of which can be guessed: the Rasch model is false."""
+    rng = np.random.default_rng(seed)
+    theta, b = rng.normal(size=(500, 1)), np.linspace(-1.5, 1.5, 8)
+    p = 1 / (1 + np.exp(b - theta))
+    p[:, 6:] = 0.3 + 0.7 * p[:, 6:]
+    return Responses.from_array((rng.random((500, 8)) < p).astype(float))
+
+
 @needs("erm")
 def test_booklets_by_erm_itself():
     responses = booklets(1)
-    job = {
-        "x": np.ravel(responses.proportions, order="F"),
-        "n_persons": responses.n_persons,
-        "n_items": responses.n_items,
-    }
-    erm = RscriptBridge().call(Path(__file__).with_name("rasch_erm.R"), "erm_rasch", job, timeout=300)
+    erm = erm_itself("erm_rasch", responses)
     assert_same(conditional(responses), erm["difficulty"], erm["standard_error"], erm["log_likelihood"][0])
 
 

@@ -42,6 +42,8 @@ LME4: Final = 1e-4
 #: relative in standard errors, 4e-5 measured.
 ERM: Final = 1e-4
 ERM_LOG_LIKELIHOOD: Final = 1e-6
+#: Wald's z divides differences of two such difficulties by a standard error of about .15, so that ERM becomes 1e-3.
+ERM_WALD: Final = 1e-3
 #: Conditional against marginal Rasch difficulties without priors, in standard errors, for normal abilities and complete
 #: data: .02 measured on lsat6, .01 on lsat7, over twenty simulated sets of 500 x 12 at most .13 (median .02). With
 #: missing cells the marginal likelihood also learns from who saw which items, and the two are farther apart: up to .33
@@ -158,3 +160,7 @@ S_X2_OWN_FIT: Final = 1e-4
 MEAN_SQUARES: Final = 1e-6
 #: The same of persons, and Zh: 6.8e-7 measured; each rests on one EAP.
 PERSON_FIT: Final = 5e-6
+
+#: Relative or absolute. Logistic regressions of items against R's glm at epsilon 1e-14: one optimum, two Newton's
+#: methods; below MEAS.
+GLM: Final = 1e-10

@@ -424,3 +424,29 @@ def test_andersens_test_refuses_groups_that_are_none():
         andersen_test(responses, np.ones(50, bool))
     with pytest.raises(DataError, match=r"array of shape \(3,\)"):
         andersen_test(responses, [True, False, True])
+
+
+def test_andersens_test_names_the_item_that_differs():
+    rng = np.random.default_rng(25)
+    first = np.arange(600) < 300
+    d = np.linspace(-1, 1, 6) + np.where(first[:, None] & (np.arange(6) == 2), 1.5, 0.0)
+    values = (rng.random((600, 6)) < 1 / (1 + np.exp(-rng.normal(size=(600, 1)) - d))).astype(float)
+    found = andersen_test(Responses.from_array(values), first)
+    table = found.to_frame()
+    assert found.n_persons == (300, 300)
+    assert table["p_adjusted"].idxmin() == "item-3"
+    assert table.loc["item-3", "z"] > 5  # harder in the second group
+    assert found.difficulty.sum(axis=1) == pytest.approx([0, 0], abs=1e-12)
+    values[first, 3] = 1.0
+    assert (
+        andersen_test(Responses.from_array(values), first).to_frame().loc["item-4", "status"] == "constant in a group"
+    )
+
+
+def test_andersens_split_is_mean_or_median():
+    responses = simulated(201, np.linspace(-2, 0, 5), 26)
+    scores = responses.successes.sum(axis=1)
+    at_median = andersen_test(responses, scores <= np.median(scores))
+    assert andersen_test(responses, split="median").statistic == at_median.statistic
+    with pytest.raises(SettingsError, match="split is 'half'"):
+        andersen_test(responses, split="half")
