@@ -9,6 +9,7 @@ import warnings
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psychoeval._version import __version__
 from psychoeval.errors import ConvergenceWarning, ModelError, NotComparableError, SettingsError
@@ -23,6 +24,7 @@ from psychoeval.irt.models import (
     resolve_priors,
 )
 from psychoeval.registry import REGISTRY, Entry, entry, make_estimator
+from psychoeval.responses.connectivity import components
 from psychoeval.responses.continuous import not_continuous
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
@@ -227,4 +229,17 @@ def run(estimator: Estimator, responses: Responses, model: ItemModel | None) -> 
     n_persons = result.n_persons  # an estimator that leaves persons out says how many it kept
     if n_persons is None:
         n_persons = int(np.count_nonzero(responses.trials.any(axis=1)))
-    return dataclasses.replace(result, provenance=provenance, n_persons=n_persons)
+    return dataclasses.replace(
+        result, provenance=provenance, n_persons=n_persons, components=_components(result, responses)
+    )
+
+
+def _components(result: FitResult, responses: Responses) -> NDArray[np.int64] | None:
+    """Return the component of each person of the abilities, from 1; None where there is one."""
+    if result.abilities is None or (found := components(responses)).n <= 1:
+        return None
+    number = np.where(found.person_component >= 0, found.person_component + 1, -1)
+    of = dict(zip(responses.person_ids, number.tolist(), strict=True))
+    out = np.array([of.get(i, -1) for i in result.abilities.person_ids], dtype=np.int64)
+    out.flags.writeable = False
+    return out

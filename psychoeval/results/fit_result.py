@@ -136,6 +136,10 @@ class FitResult:
         Diagnostics of the chains of a sampler; by them its convergence is judged.
     draws : Draws, optional
         The draws themselves, on the scale on which they were sampled.
+    components : (N,) integer array, optional
+        Where the data fall into components that share no response: that of each person of `abilities`, 1 the first, -1
+        for persons without responses. Nothing observed compares abilities of different components. None where there is
+        one, or where the data are not known (imported fits).
     """
 
     estimator: str
@@ -154,6 +158,7 @@ class FitResult:
     statistics: Mapping[str, Any] | None = None
     sampling: Sampling | None = None
     draws: Draws | None = None
+    components: NDArray[np.int64] | None = None
 
     def __repr__(self) -> str:
         likelihood = "" if self.log_likelihood is None else f", log-likelihood {self.log_likelihood:.3f}"

@@ -20,9 +20,9 @@ from psychoeval.results.fit_result import FitResult
 
 FORMAT: Final = "psychoeval-fit"
 #: Raised with every change of the fields of what is stored; `load_fit` reads all up to this one.
-VERSION: Final = 2
+VERSION: Final = 3
 #: Version -> fields of a fit that its files lack, because no fit had them.
-_ADDED_SINCE: Final = {1: ("sampling", "draws")}
+_ADDED_SINCE: Final = {1: ("sampling", "draws"), 2: ("components",)}
 
 _HEADER: Final = "fit.json"
 #: The archive's clock: equal results make equal files.

@@ -156,7 +156,7 @@ def _zip(path: Path, header: Any, name: str = "fit.json") -> Path:
     return path
 
 
-def _stored(fit: Any, version: Any = 2, form: str = "psychoeval-fit") -> dict[str, Any]:
+def _stored(fit: Any, version: Any = 3, form: str = "psychoeval-fit") -> dict[str, Any]:
     return {"format": form, "version": version, "fit": fit}
 
 
@@ -167,7 +167,7 @@ def _stored(fit: Any, version: Any = 2, form: str = "psychoeval-fit") -> dict[st
         (b"\xff\xfe", "damaged"),
         ([1], "is no stored fit"),
         (_stored(None, form="other"), "is no stored fit"),
-        (_stored(None, version=99), r"version 99; this psychoeval reads up to 2\. Update"),
+        (_stored(None, version=99), r"version 99; this psychoeval reads up to 3\. Update"),
         (_stored(None, version="1"), "version 1"),
         (_stored(3), "holds a int and no fit"),
         (_stored({"$": "class", "name": "Popen", "fields": {"args": "ls"}}), "damaged"),
@@ -213,22 +213,28 @@ def test_fields_unknown_or_missing_are_refused(tmp_path: Path, change: str) -> N
         load_fit(path)
 
 
-def test_a_file_from_before_there_were_draws_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "without", "lacking"),
+    [(1, ("sampling", "draws", "components"), "draws, sampling"), (2, ("components",), "components")],
+)
+def test_a_file_from_before_a_field_is_read(
+    tmp_path: Path, version: int, without: tuple[str, ...], lacking: str
+) -> None:
     path = save_fit(everything(), tmp_path / "f")
     with zipfile.ZipFile(path) as archive:
         content = {name: archive.read(name) for name in archive.namelist()}
     header = json.loads(content["fit.json"])
-    for name in ("sampling", "draws"):
+    for name in without:
         assert header["fit"]["fields"].pop(name) is None
-    for version, read in ((1, True), (2, False)):
-        header["version"] = version
+    for given, read in ((version, True), (version + 1, False)):
+        header["version"] = given
         with zipfile.ZipFile(path, "w") as archive:
             for name, data in (content | {"fit.json": json.dumps(header).encode()}).items():
                 archive.writestr(name, data)
         if read:
             assert_same(load_fit(path), everything())
         else:
-            with pytest.raises(StoredFileError, match="FitResult lacks the fields: draws, sampling"):
+            with pytest.raises(StoredFileError, match=f"FitResult lacks the fields: {lacking}"):
                 load_fit(path)
 
 
