@@ -1,15 +1,22 @@
 """Where a fit and its responses disagree: items, pairs of items and persons, and the model as a whole."""
 
+from psychoeval.diagnostics.dif import dif
+from psychoeval.diagnostics.dif_result import DIF
 from psychoeval.diagnostics.item_fit import ItemFit, item_fit
 from psychoeval.diagnostics.local_dependence import LocalDependence, local_dependence
 from psychoeval.diagnostics.model_fit import ModelFit, model_fit
 from psychoeval.diagnostics.person_fit import PersonFit, person_fit
+from psychoeval.estimators.native.cml_andersen import AndersenTest, andersen_test
 
 __all__ = [
+    "DIF",
+    "AndersenTest",
     "ItemFit",
     "LocalDependence",
     "ModelFit",
     "PersonFit",
+    "andersen_test",
+    "dif",
     "item_fit",
     "local_dependence",
     "model_fit",

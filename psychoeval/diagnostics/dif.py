@@ -1,0 +1,220 @@
+"""Differential item functioning: items that are harder, or tell less, for one group of equally able systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychoeval.audit.paired import Correction, adjust
+from psychoeval.audit.settings import check_level, check_whole
+from psychoeval.diagnostics.dif_groups import TESTED, Groups, find_groups, power_notes
+from psychoeval.diagnostics.dif_logistic import Kind, LogisticMethod, Matching
+from psychoeval.diagnostics.dif_purification import Purification, purify, require_anchors
+from psychoeval.diagnostics.dif_result import DIF, ItemTests, Method
+from psychoeval.errors import DataError, SettingsError
+from psychoeval.estimators.settings import check_choice, check_flag
+from psychoeval.irt.models import ItemModel
+from psychoeval.responses.continuous import not_continuous
+from psychoeval.responses.matrix import Responses
+from psychoeval.wording import some
+
+BoolArray = NDArray[np.bool_]
+
+#: Settings of single methods, by the methods that have them.
+_OF_METHODS: Final = {"kind": ("logistic",), "matching": ("logistic",)}
+
+
+class Procedure(Protocol):
+    """One method on given responses and groups."""
+
+    @property
+    def how(self) -> str:
+        """What is tested, in words."""
+
+    def test(self, anchors: BoolArray) -> ItemTests:
+        """Test all items with these anchors."""
+
+
+def dif(
+    responses: Responses,
+    groups: str | Sequence[object],
+    method: Method = "logistic",
+    *,
+    reference: str | None = None,
+    anchors: Sequence[str] | None = None,
+    purify: bool = True,
+    max_rounds: int = 20,
+    kind: Kind | None = None,
+    matching: Matching | None = None,
+    model: str | ItemModel | None = None,
+    correction: Correction = "holm",
+    level: float = 0.95,
+) -> DIF:
+    """Test every item for DIF between groups of systems.
+
+    DIF: systems of equal ability do not have equal chances on the item, by the group they belong to (developer,
+    agents and plain models, before and after a release). That one group is better on the whole is impact, and no DIF.
+    DIF is between groups of persons; whether formats of *items* (multiple choice, open) behave differently is no DIF,
+    and `psychoeval audit` looks at it by covariates of the items.
+
+    ``"logistic"``: logit P = a + b m + u_g + v_g m, m the matching variable. Uniform DIF is u, non-uniform v; the
+    likelihood-ratio test is of the two at once (`kind`). Swaminathan & Rogers (1990). Counts are binomial, and cells of
+    several trials vary more than these: the ratio is then divided by each item's Pearson ratio (at least 1) and
+    referred to F. Needs no model, and takes more than two groups. Columns: ``chi2_`` and ``p_uniform``,
+    ``_nonuniform``; ``r2_difference`` of Nagelkerke's R2 and ``r2_class`` (A below .035, C from .070: Jodoin & Gierl
+    2001); of two groups also ``log_odds_ratio`` of the focal against the reference group from the regression with one
+    slope, with its interval ``low`` to ``high``; ``ets_delta``, 2.35 times it, which is -2.35 ln(odds of reference
+    over focal), negative where the item is harder for the focal group, and ``ets_class`` (A: below 1 or not beyond
+    chance; C: 1.5 or more, and above 1 beyond chance); ``slope_difference`` with error, in logits by SD of m.
+
+    Parameters
+    ----------
+    responses : Responses
+        N systems on J items, binary or counts, cells may be missing.
+    groups : str or sequence of length N
+        A column of `responses.persons`, or a label each.
+    method : {"logistic"}
+    reference : str, optional
+        The group that others are compared with; by default the largest.
+    anchors : sequence of str, optional
+        Items that may be anchors; by default all that can be tested. Without purification these are taken to be without
+        DIF, and are not tested.
+    purify : bool
+        Leave out anchors with p below 1 - level (not adjusted: an anchor lost in vain costs little, one with DIF
+        distorts all others), and test again, until the flagged set repeats. A set that was seen before is a cycle:
+        all items flagged in it are left out. An item is always matched with itself counted in.
+    max_rounds : int
+    kind : {"both", "uniform", "nonuniform"}, optional
+        Of ``"logistic"``; by default both.
+    matching : {"proportion", "ability"}, optional
+        Of ``"logistic"``: proportion right over trials on the anchors that a system ran (by default), or WLE by one fit
+        of all groups to the anchors, which is right where systems ran different ones.
+    model : str or ItemModel, optional
+        Of abilities that match: by default Rasch.
+    correction : {"holm", "benjamini-hochberg", "none"}
+        Of p over the tested items. Intervals are not adjusted.
+    level : float
+        Of the intervals; items are flagged where the adjusted p is below 1 - level.
+
+    Returns
+    -------
+    DIF
+        `to_frame()` has one row an item, `notes` what a reader must know.
+
+    Raises
+    ------
+    DataError
+        If there are not two groups, fewer than 4 anchors are left, or no item can be tested.
+    SettingsError
+        For unknown settings, groups and anchors.
+
+    Examples
+    --------
+    >>> from psychoeval.responses.matrix import Responses
+    >>> rng = np.random.default_rng(1)
+    >>> theta, group = rng.normal(size=400), np.repeat(["old", "new"], 200)
+    >>> logit = theta[:, None] - np.linspace(-1, 1, 12)
+    >>> logit[group == "new", 3] += 1.5  # easier for the new, at equal ability
+    >>> found = dif(Responses.from_array((rng.random((400, 12)) < 1 / (1 + np.exp(-logit))).astype(int)), group)
+    >>> found.flagged_ids, found.purification.ended
+    (('item-4',), 'repeated')
+    """
+    not_continuous(responses)
+    _check(method, purify, max_rounds, correction, level, {"kind": kind, "matching": matching})
+    found = find_groups(responses, groups, reference)
+    tester = _tester(responses, found, method, kind or "both", matching or "proportion", model, level)
+    candidates, notes = _candidates(responses, found, anchors)
+    purified, tested = _run(tester, candidates, purify, max_rounds, 1 - level)
+    if anchors is not None and not purify:
+        tested = _without_anchors(tested, purified.anchors)
+    p = adjust(tested.p, correction)
+    return DIF(
+        method, tester.how, responses.item_ids, found.names, tuple(found.sizes.tolist()), tested, p,
+        np.nan_to_num(p, nan=1.0) < 1 - level, purified, correction, level,
+        (purified.in_words(), *notes, *tested.notes, *power_notes(found, level)),
+    )  # fmt: skip
+
+
+def _check(
+    method: str, purify: bool, max_rounds: int, correction: str, level: float, given: dict[str, str | None]
+) -> None:
+    check_choice("method", method, get_args(Method))
+    check_choice("correction", correction, get_args(Correction))
+    check_flag(purify=purify)
+    check_whole("max_rounds", max_rounds, 1)
+    check_level(level)
+    for name, choices in (("kind", get_args(Kind)), ("matching", get_args(Matching))):
+        value = given[name]
+        if value is None:
+            continue
+        check_choice(name, value, choices)
+        if method not in _OF_METHODS[name]:
+            raise SettingsError(f"{name} is a setting of logistic regression.", f"Leave it out of method={method!r}.")
+
+
+def _tester(
+    responses: Responses, groups: Groups, method: Method, kind: Kind, matching: Matching,
+    model: str | ItemModel | None, level: float,
+) -> Procedure:  # fmt: skip
+    if method == "logistic":
+        return LogisticMethod(responses, groups, kind, matching, _model(model or "Rasch"), level)
+    raise SettingsError(f"method={method!r} is not built yet.", "Choose logistic.")
+
+
+def _model(model: str | ItemModel) -> ItemModel:
+    return model if isinstance(model, ItemModel) else ItemModel(model)  # type: ignore[arg-type]
+
+
+def _candidates(
+    responses: Responses, groups: Groups, anchors: Sequence[str] | None
+) -> tuple[BoolArray, tuple[str, ...]]:
+    """Return which items may be anchors: of those asked for, the ones that can be compared."""
+    comparable = groups.comparable
+    if not comparable.any():
+        raise DataError(f"None of {comparable.size} items can be tested: {some(groups.status, 2)}.",
+                        "Both groups must have run an item, with right and wrong answers each.")  # fmt: skip
+    if anchors is None:
+        return comparable, ()
+    if isinstance(anchors, str):
+        raise SettingsError(f"anchors is the text {anchors!r}.", "Give a list of ids.")
+    wanted = set(anchors)
+    if unknown := wanted - set(responses.item_ids):
+        raise SettingsError(f"{some(sorted(map(str, unknown)))} cannot be anchors: no such items.", "Name items.")
+    named = np.array([i in wanted for i in responses.item_ids], dtype=bool)
+    lost = [i for i, n in zip(responses.item_ids, named & ~comparable, strict=True) if n]
+    notes = (f"{len(lost)} of the anchors cannot be tested and are none: {some(lost)}.",) if lost else ()
+    return named & comparable, notes
+
+
+def _run(
+    tester: Procedure, candidates: BoolArray, purified: bool, max_rounds: int, alpha: float
+) -> tuple[Purification, ItemTests]:
+    """Return the anchors and the tests with them; no set of anchors is tested twice in a row."""
+    last: list[tuple[bytes, ItemTests]] = []
+
+    def test(anchors: BoolArray) -> ItemTests:
+        key = anchors.tobytes()
+        if not last or last[0][0] != key:
+            last[:] = [(key, tester.test(anchors))]
+        return last[0][1]
+
+    def flag(anchors: BoolArray) -> BoolArray:
+        return np.asarray(np.nan_to_num(test(anchors).p, nan=1.0) < alpha)
+
+    require_anchors(candidates)
+    if not purified:
+        return Purification(candidates, "not asked for", 1, ()), test(candidates)
+    found = purify(flag, candidates, max_rounds)
+    return found, test(found.anchors)
+
+
+def _without_anchors(tested: ItemTests, anchors: BoolArray) -> ItemTests:
+    """Return the tests without those of anchors that were taken to be without DIF."""
+    statistic, df, p = (np.where(anchors, np.nan, v) for v in (tested.statistic, tested.df, tested.p))
+    status = tuple(
+        "anchor, not tested" if a and s == TESTED else s for a, s in zip(anchors, tested.status, strict=True)
+    )
+    return tested._replace(statistic=statistic, df=df, p=p, status=status)
