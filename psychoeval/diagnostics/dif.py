@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol, get_args
+from typing import Final, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from psychoeval.audit.paired import Correction, adjust
 from psychoeval.audit.settings import check_level, check_whole
 from psychoeval.diagnostics.dif_groups import TESTED, Groups, find_groups, power_notes
-from psychoeval.diagnostics.dif_logistic import Kind, LogisticMethod, Matching
+from psychoeval.diagnostics.dif_logistic import Kind, LogisticMethod
+from psychoeval.diagnostics.dif_matching import Abilities, Proportions
 from psychoeval.diagnostics.dif_purification import Purification, purify, require_anchors
 from psychoeval.diagnostics.dif_result import DIF, ItemTests, Method
 from psychoeval.errors import DataError, SettingsError
@@ -22,6 +23,7 @@ from psychoeval.responses.matrix import Responses
 from psychoeval.wording import some
 
 BoolArray = NDArray[np.bool_]
+MatchingName = Literal["proportion", "ability"]
 
 #: Settings of single methods, by the methods that have them.
 _OF_METHODS: Final = {"kind": ("logistic",), "matching": ("logistic",)}
@@ -48,7 +50,7 @@ def dif(
     purify: bool = True,
     max_rounds: int = 20,
     kind: Kind | None = None,
-    matching: Matching | None = None,
+    matching: MatchingName | None = None,
     model: str | ItemModel | None = None,
     correction: Correction = "holm",
     level: float = 0.95,
@@ -90,8 +92,8 @@ def dif(
     kind : {"both", "uniform", "nonuniform"}, optional
         Of ``"logistic"``; by default both.
     matching : {"proportion", "ability"}, optional
-        Of ``"logistic"``: proportion right over trials on the anchors that a system ran (by default), or WLE by one fit
-        of all groups to the anchors, which is right where systems ran different ones.
+        Of ``"logistic"``: proportion right over trials on the anchors that a system ran (by default), or its WLE
+        on them, with items from one `mml` fit of all groups, for systems that ran different ones.
     model : str or ItemModel, optional
         Of abilities that match: by default Rasch.
     correction : {"holm", "benjamini-hochberg", "none"}
@@ -146,7 +148,7 @@ def _check(
     check_flag(purify=purify)
     check_whole("max_rounds", max_rounds, 1)
     check_level(level)
-    for name, choices in (("kind", get_args(Kind)), ("matching", get_args(Matching))):
+    for name, choices in (("kind", get_args(Kind)), ("matching", get_args(MatchingName))):
         value = given[name]
         if value is None:
             continue
@@ -156,11 +158,16 @@ def _check(
 
 
 def _tester(
-    responses: Responses, groups: Groups, method: Method, kind: Kind, matching: Matching,
+    responses: Responses, groups: Groups, method: Method, kind: Kind, matching: MatchingName,
     model: str | ItemModel | None, level: float,
 ) -> Procedure:  # fmt: skip
     if method == "logistic":
-        return LogisticMethod(responses, groups, kind, matching, _model(model or "Rasch"), level)
+        by = (
+            Proportions(responses)
+            if matching == "proportion"
+            else Abilities(responses, groups.comparable, _model(model or "Rasch"))
+        )
+        return LogisticMethod(responses, groups, kind, by, level)
     raise SettingsError(f"method={method!r} is not built yet.", "Choose logistic.")
 
 

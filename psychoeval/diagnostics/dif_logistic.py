@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -11,19 +10,15 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, fdtrc, ndtri
 
 from psychoeval.diagnostics.dif_groups import TESTED, Groups
+from psychoeval.diagnostics.dif_matching import Matching
 from psychoeval.diagnostics.dif_result import ItemTests
-from psychoeval.errors import ConvergenceWarning
-from psychoeval.estimators.native.mml import MML
-from psychoeval.fitting import fit
 from psychoeval.irt.classical import BLOCK_CELLS
 from psychoeval.irt.dif_logistic import LogisticTests, logistic_tests
-from psychoeval.irt.models import ItemModel
 from psychoeval.responses.matrix import Responses
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Kind = Literal["both", "uniform", "nonuniform"]
-Matching = Literal["proportion", "ability"]
 
 #: Logits of an odds ratio to the delta scale of ETS, 4 / 1.7 (Holland & Thayer 1985).
 ETS_UNIT: Final = 2.35
@@ -45,9 +40,7 @@ class LogisticMethod:
     responses : Responses
     groups : Groups
     kind : {"both", "uniform", "nonuniform"}
-    matching : {"proportion", "ability"}
-    model : ItemModel
-        Of the abilities.
+    matching : Matching
     level : float
     """
 
@@ -55,7 +48,6 @@ class LogisticMethod:
     groups: Groups
     kind: Kind
     matching: Matching
-    model: ItemModel
     level: float
 
     @property
@@ -64,56 +56,20 @@ class LogisticMethod:
         what = {
             "both": "uniform and non-uniform DIF at once", "uniform": "uniform DIF", "nonuniform": "non-uniform DIF",
         }[self.kind]  # fmt: skip
-        by = (
-            "proportion right on the anchors" if self.matching == "proportion" else f"ability (WLE, {self.model.label})"
-        )
         test = "likelihood ratio" if self.responses.is_binary else "likelihood ratio over the overdispersion, F"
-        return f"logistic regression on {by}, {what}, {test}"
+        return f"logistic regression on {self.matching.how}, {what}, {test}"
 
     def test(self, anchors: BoolArray) -> ItemTests:
         """Test every item, in blocks."""
         group, used = self.groups.codes, self.groups.comparable
-        ability, notes = self._abilities(anchors)
-        right, total = (c[:, anchors].sum(axis=1, dtype=np.int64) for c in (self.responses.successes,
-                                                                            self.responses.trials))  # fmt: skip
         places = np.flatnonzero(used)
         step, blocks = max(1, BLOCK_CELLS // 4 // group.size), []
         for start in range(0, places.size, step):
             at = places[start : start + step]
             x, n = (c[:, at].astype(np.float64) for c in (self.responses.successes, self.responses.trials))
-            if ability is not None:
-                m = np.broadcast_to(ability[:, None], x.shape)
-            else:
-                # The item itself counts too: without it the score of a Rasch model matches no more (Holland &
-                # Thayer 1988).
-                other = ~anchors[at]
-                all_ = total[:, None] + n * other
-                m = np.divide(right[:, None] + x * other, all_, out=np.full(x.shape, np.nan), where=all_ > 0)
+            m = self.matching.values(anchors, at)
             blocks.append(self._block(x, np.where(np.isfinite(m), n, 0.0), m, at))
-        return self._joined(places, blocks, (*notes, *self._different_anchors(anchors)))
-
-    def _abilities(self, anchors: BoolArray) -> tuple[FloatArray | None, tuple[str, ...]]:
-        """Return abilities by all groups' fit of the anchors, None where proportions match."""
-        if self.matching == "proportion":
-            return None, ()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # said in the notes
-            found = fit(
-                self.responses.select(items=anchors), MML(ability_method="WLE", standard_errors="none"), self.model
-            )
-        assert found.abilities is not None
-        theta = found.abilities.estimate
-        told = () if found.convergence.believed else (f"{found.label}, which scored the abilities, did not end well.",)
-        return np.where(np.isfinite(theta), theta, np.nan), told
-
-    def _different_anchors(self, anchors: BoolArray) -> tuple[str, ...]:
-        ran = self.responses.trials[:, anchors] > 0
-        if self.matching != "proportion" or ran.all() or not (ran != ran[0]).any():
-            return ()
-        return (
-            "Systems ran different anchors, and proportions right on harder and easier ones are matched as if they "
-            "were alike: matching='ability' takes their difficulty into account.",
-        )
+        return self._joined(places, blocks, self.matching.notes(anchors))
 
     def _block(self, x: FloatArray, n: FloatArray, m: FloatArray, at: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
         """Return the columns of a block of items."""
