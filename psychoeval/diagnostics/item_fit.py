@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from psychoeval.audit.settings import check_whole
-from psychoeval.diagnostics.fitted import JUDGED, Ability, Fitted, fitted
+from psychoeval.diagnostics.fitted import JUDGED, Ability, Fitted, ability_method, fitted
 from psychoeval.diagnostics.simulated_residuals import residual_tests
 from psychoeval.estimators.settings import check_positive
 from psychoeval.irt.item_fit import chi_squared, score_grid, score_table
@@ -136,7 +136,7 @@ def item_fit(
 
     Raises
     ------
-    DataError, ModelError, SettingsError
+    DataError, NotComparableError, SettingsError
         For responses, fits and settings that cannot be used; see also `psychoeval.diagnostics.fitted`.
     """
     check_positive(min_expected=min_expected)
@@ -144,14 +144,15 @@ def item_fit(
         check_whole("parameters_per_item", parameters_per_item, 0)
     check_whole("replications", replications, 0)
     check_whole("seed", seed, 0)
-    known = fitted(fit, responses, ability)
+    known, method = fitted(fit, responses), ability_method(fit, ability)
+    theta = known.abilities(method)
     if parameters_per_item is None:
         parameters_per_item = _parameters(fit.model)
-    sums, _ = residual_sums(*known.counts, known.theta, known.items)
+    sums, _ = residual_sums(*known.counts, theta, known.items)
     found = mean_squares(sums)
     judged = _s_x2(known, min_expected, parameters_per_item)
     infit, infit_z, outfit, outfit_z = (known.placed(values) for values in found)
-    infit_p, outfit_p, residual_notes = _residual_p(known, found, replications, seed)
+    infit_p, outfit_p, residual_notes = _residual_p(known, method, found, replications, seed)
     return ItemFit(
         responses.item_ids,
         np.nan_to_num(known.placed(sums.cells)).astype(np.intp),
@@ -160,20 +161,20 @@ def item_fit(
         judged.status,
         tuple(b or (JUDGED if n else "nobody with a response has a finite ability")
               for b, n in zip(known.because, known.placed(sums.cells), strict=True)),
-        known.ability,
-        known.notes + judged.notes + residual_notes + _infinite(known),
+        method,
+        known.notes + judged.notes + residual_notes + _infinite(theta, method),
     )  # fmt: skip
 
 
 def _residual_p(
-    known: Fitted, found: MeanSquares, replications: int, seed: int
+    known: Fitted, method: Ability, found: MeanSquares, replications: int, seed: int
 ) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
     none = np.full(known.used.size, np.nan)
     if known.latent is None:
         return none, none, ("Infit and outfit have no p values: the fit has no distribution of abilities.",)
     if not replications:
         return none, none, ("Infit and outfit have no p values: no replications were asked for.",)
-    tests = residual_tests(known, found, replications, seed)
+    tests = residual_tests(known, method, found, replications, seed)
     return known.placed(tests.infit), known.placed(tests.outfit), ()
 
 
@@ -256,6 +257,6 @@ def _add_groups(
             f"{SMALLEST_GROUP}.",)  # fmt: skip
 
 
-def _infinite(known: Fitted) -> tuple[str, ...]:
-    n = int(np.isinf(known.theta).sum())
-    return (f"{n} persons have an infinite {known.ability} ability and take no part in infit and outfit.",) * bool(n)
+def _infinite(theta: FloatArray, method: Ability) -> tuple[str, ...]:
+    n = int(np.isinf(theta).sum())
+    return (f"{n} persons have an infinite {method} ability and take no part in infit and outfit.",) * bool(n)

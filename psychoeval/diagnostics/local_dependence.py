@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, false_discovery_control
 
 from psychoeval.audit.settings import check_level, check_whole
+from psychoeval.diagnostics.fitted import Fitted, fitted_pairs
 from psychoeval.diagnostics.pair_residuals import MIN_SHARED, PairwiseQ3, largest_q3, pairwise_q3, pairwise_x2
-from psychoeval.diagnostics.paired_items import PairedItems, paired_items
 from psychoeval.diagnostics.residual_bootstrap import simulated_statistics
 from psychoeval.errors import DataError
 from psychoeval.irt.classical import FloatArray
@@ -170,7 +170,7 @@ def local_dependence(
     check_level(level)
     check_whole("replications", replications, 0)
     check_whole("seed", seed, 0)
-    found = paired_items(fit, responses)
+    found = fitted_pairs(fit, responses)
     j = found.responses.n_items
     if j > MOST_ITEMS:
         raise DataError(
@@ -192,7 +192,7 @@ def local_dependence(
 
 
 def _result(
-    label: str, found: PairedItems, q3: PairwiseQ3, squares: PairChiSquares | None, simulated: FloatArray, level: float,
+    label: str, found: Fitted, q3: PairwiseQ3, squares: PairChiSquares | None, simulated: FloatArray, level: float,
     notes: tuple[str, ...],
 ) -> LocalDependence:  # fmt: skip
     at = pairs(found.responses.n_items)
@@ -221,7 +221,7 @@ def _result(
     )  # fmt: skip
 
 
-def _notes(found: PairedItems, q3: PairwiseQ3, squares: PairChiSquares | None) -> tuple[str, ...]:
+def _notes(found: Fitted, q3: PairwiseQ3, squares: PairChiSquares | None) -> tuple[str, ...]:
     notes = [f"Residuals at {q3.method} abilities; a pair rests on the persons who saw both items."]
     persons = f"{found.responses.person_label}s"
     if found.left_out:

@@ -10,7 +10,7 @@ from scipy.linalg import LinAlgError
 from scipy.stats import chi2
 
 from psychoeval.audit.settings import check_level
-from psychoeval.diagnostics.paired_items import PairedItems, paired_items
+from psychoeval.diagnostics.fitted import Fitted, fitted_pairs
 from psychoeval.irt import limited_information as limited
 from psychoeval.irt.classical import FloatArray
 from psychoeval.irt.limited_information import Curves
@@ -107,7 +107,7 @@ def model_fit(fit: FitResult, responses: Responses, *, level: float = 0.90) -> M
         If the level is none.
     """
     check_level(level)
-    found = paired_items(fit, responses)
+    found = fitted_pairs(fit, responses)
     seen = np.flatnonzero(found.responses.trials.any(axis=1))
     n, j = seen.size, found.responses.n_items
     notes = _notes(fit, found, n)
@@ -126,7 +126,7 @@ def model_fit(fit: FitResult, responses: Responses, *, level: float = 0.90) -> M
     return ModelFit(fit.label, reason, n, j, level=level, srmsr=srmsr, notes=notes)
 
 
-def _no_moments(found: PairedItems, seen: np.ndarray, curves: Curves | None) -> str:
+def _no_moments(found: Fitted, seen: np.ndarray, curves: Curves | None) -> str:
     """Return why observed and expected moments cannot be compared, or nothing."""
     if not found.responses.is_binary:
         return "Cells of several trials: M2 is for single 0/1 responses."
@@ -143,7 +143,7 @@ def _no_moments(found: PairedItems, seen: np.ndarray, curves: Curves | None) -> 
     return "" if curves is not None else "The fit has no distribution of the abilities, and so no expected moments."
 
 
-def _no_m2(fit: FitResult, found: PairedItems) -> str:
+def _no_m2(fit: FitResult, found: Fitted) -> str:
     """Return why M2 would not be chi-squared here, or nothing."""
     model, j = fit.model, found.responses.n_items
     if model is None or fit.log_likelihood_kind not in ("marginal", "simulated"):
@@ -200,7 +200,7 @@ def _derivatives(model: ItemModel, curves: Curves) -> FloatArray:
     return np.hstack((slope, limited.moment_derivatives(curves, curves.intercept)))
 
 
-def _notes(fit: FitResult, found: PairedItems, n: int) -> tuple[str, ...]:
+def _notes(fit: FitResult, found: Fitted, n: int) -> tuple[str, ...]:
     notes = []
     if found.left_out:
         notes.append(f"Without {len(found.left_out)} items that have no parameters: {some(found.left_out)}.")

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from psychoeval.diagnostics.paired_items import PairedItems, paired_items
+from psychoeval.diagnostics.fitted import Fitted, fitted_pairs
 from psychoeval.errors import NotComparableError
 from psychoeval.irt.classical import BoolArray, FloatArray
 from psychoeval.irt.limited_information import pair_probabilities
@@ -25,7 +25,7 @@ from psychoeval.results.fit_result import FitResult
 #: Persons who saw both items, below which a correlation is noise: its standard error is .19 then.
 MIN_SHARED: Final = 30
 
-Statistic = Callable[[FitResult, Responses], float]
+Statistic = Callable[[FitResult, Responses], float | FloatArray]
 
 
 class PairwiseQ3(NamedTuple):
@@ -51,7 +51,7 @@ class PairwiseQ3(NamedTuple):
     method: str
 
 
-def pairwise_q3(fit: FitResult, found: PairedItems) -> PairwiseQ3:
+def pairwise_q3(fit: FitResult, found: Fitted) -> PairwiseQ3:
     """Return Q3 at the abilities of the fit.
 
     Raises
@@ -77,11 +77,11 @@ def pairwise_q3(fit: FitResult, found: PairedItems) -> PairwiseQ3:
 
 def largest_q3(fit: FitResult, responses: Responses) -> float:
     """Return the largest Q3 less the mean: Christensen, Makransky and Horton's Q3*; NaN without a tested pair."""
-    found = pairwise_q3(fit, paired_items(fit, responses))
+    found = pairwise_q3(fit, fitted_pairs(fit, responses))
     return float(found.above[found.tested].max()) if found.tested.any() else float("nan")
 
 
-def pairwise_x2(found: PairedItems, counts: PairCounts) -> PairChiSquares | None:
+def pairwise_x2(found: Fitted, counts: PairCounts) -> PairChiSquares | None:
     """Return LD-X2 over the latent distribution of the fit; None without one, and for cells of several trials."""
     curves = found.curves()
     if curves is None or not found.responses.is_binary:

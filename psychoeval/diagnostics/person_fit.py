@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from psychoeval.diagnostics.fitted import JUDGED, Ability, Fitted, fitted
+from psychoeval.diagnostics.fitted import JUDGED, Ability, Fitted, ability_method, fitted
 from psychoeval.irt.paired import holm
 from psychoeval.irt.person_fit import log_likelihood_fit
 from psychoeval.irt.residual_fit import mean_squares, residual_sums
@@ -98,29 +98,30 @@ def person_fit(fit: FitResult, responses: Responses, *, ability: Ability | None 
 
     Raises
     ------
-    DataError, ModelError, SettingsError
+    DataError, NotComparableError, SettingsError
         For responses, fits and settings that cannot be used.
     """
-    known = fitted(fit, responses, ability)
-    likelihood = log_likelihood_fit(*known.counts, known.theta, known.items)
-    _, sums = residual_sums(*known.counts, known.theta, known.items)
-    status = _status(known, likelihood.lz)
+    known, method = fitted(fit, responses), ability_method(fit, ability)
+    theta = known.abilities(method)
+    likelihood = log_likelihood_fit(*known.counts, theta, known.items)
+    _, sums = residual_sums(*known.counts, theta, known.items)
+    status = _status(known, theta, method, likelihood.lz)
     star = _star_status(status, likelihood.lz_star)
     p_lz, p = _lower(likelihood.lz, status), _lower(likelihood.lz_star, star)
     return PersonFit(
-        responses.person_ids, known.theta, likelihood.lz, likelihood.lz_star, p_lz, p,
-        holm(p), *mean_squares(sums), status, star, known.ability,
+        responses.person_ids, theta, likelihood.lz, likelihood.lz_star, p_lz, p,
+        holm(p), *mean_squares(sums), status, star, method,
         (*known.notes, "Items are taken as known: their errors are not in these values."),
     )  # fmt: skip
 
 
-def _status(known: Fitted, lz: FloatArray) -> tuple[str, ...]:
+def _status(known: Fitted, theta: FloatArray, method: Ability, lz: FloatArray) -> tuple[str, ...]:
     successes, trials = known.counts
     right, tried = successes.sum(axis=1, dtype=np.int64), trials.sum(axis=1, dtype=np.int64)
     out = np.full(right.size, JUDGED, dtype=object)
     out[np.isnan(lz)] = "every pattern is equally likely"
     out[(right == 0) | (right == tried)] = "all or none right: one pattern only"
-    out[~np.isfinite(known.theta)] = f"the {known.ability} ability is not finite"
+    out[~np.isfinite(theta)] = f"the {method} ability is not finite"
     out[tried == 0] = "no responses"
     return tuple(map(str, out))
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.diagnostics.fitted import Fitted
+from psychoeval.diagnostics.fitted import Ability, Fitted
 from psychoeval.irt.residual_fit import MeanSquares, mean_squares, residual_sums
-from psychoeval.irt.score_posteriors import draw
-from psychoeval.irt.simulate import simulate_counts
-from psychoeval.scoring.matched import histogram
 
 FloatArray = NDArray[np.float64]
-
-#: Abilities that are held at a time: 32 MiB.
-_HELD: Final = 2**22
 
 
 class ResidualTests(NamedTuple):
@@ -26,7 +20,9 @@ class ResidualTests(NamedTuple):
     outfit: FloatArray
 
 
-def residual_tests(known: Fitted, observed: MeanSquares, replications: int, seed: int) -> ResidualTests:
+def residual_tests(
+    known: Fitted, method: Ability, observed: MeanSquares, replications: int, seed: int
+) -> ResidualTests:
     """Return where the observed mean squares of items lie among simulated ones.
 
     Each data set has the cells and trials of the responses and, for every person, an ability drawn from his posterior;
@@ -39,23 +35,17 @@ def residual_tests(known: Fitted, observed: MeanSquares, replications: int, seed
     ----------
     known : Fitted
         With a distribution of abilities.
+    method : {"EAP", "MAP", "ML", "WLE"}
+        How abilities are scored.
     observed : MeanSquares
         Of its used items.
     replications, seed : int
     """
-    latent, items = known.latent, known.items
-    assert latent is not None  # the caller has looked
-    successes, trials = known.counts
-    rng = np.random.default_rng(seed)
-    below, above = np.zeros((2, items.a.size)), np.zeros((2, items.a.size))
-    law = histogram(latent)
-    step = max(1, _HELD // len(trials))
-    for number in range(replications):
-        if number % step == 0:
-            many = min(step, replications - number)
-            theta = draw(successes, trials, items, many, rng, mean=latent.mean, sd=latent.sd, law=law)
-        drawn = simulate_counts(np.nan_to_num(theta[number % step]), items.a, items.d, items.c, trials, rng)
-        found = mean_squares(residual_sums(drawn, trials, known.abilities(drawn), items)[0])
+    below, above = np.zeros((2, 2, known.items.a.size))
+    trials = known.counts[1]
+    for _, world in known.worlds(replications, seed):
+        theta = known.abilities(method, world.successes)
+        found = mean_squares(residual_sums(world.successes, trials, theta, known.items)[0])
         for k, name in enumerate(("infit", "outfit")):
             below[k] += getattr(found, name) <= getattr(observed, name)
             above[k] += getattr(found, name) >= getattr(observed, name)

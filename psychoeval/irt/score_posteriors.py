@@ -180,8 +180,7 @@ def draw(
 ) -> FloatArray:
     """Return draws from every person's posterior, (n_draws, N): plausible values. NaN for persons without trials.
 
-    The inverse of the distribution function on nodes an eighth of the narrowest posterior SD or less apart, linear
-    between the middles of the nodes' cells, then shrunk towards the posterior mean so that the variance is exact.
+    `at_quantiles` at random.
 
     Parameters
     ----------
@@ -194,8 +193,36 @@ def draw(
     law : Grid, optional
         A histogram instead.
     """
-    uniform = rng.random((len(trials), n_draws))
-    out = np.full((len(trials), n_draws), np.nan)
+    return at_quantiles(successes, trials, items, rng.random((len(trials), n_draws)), mean=mean, sd=sd, law=law)
+
+
+def at_quantiles(
+    successes: CountArray,
+    trials: CountArray,
+    items: KnownItems,
+    uniform: FloatArray,
+    *,
+    mean: float = 0.0,
+    sd: float = 1.0,
+    law: Grid | None = None,
+) -> FloatArray:
+    """Return abilities at D quantiles of every person's posterior, (D, N); NaN for persons without trials.
+
+    The inverse of the distribution function on nodes an eighth of the narrowest posterior SD or less apart, linear
+    between the middles of the nodes' cells, then shrunk towards the posterior mean so that the variance is exact.
+
+    Parameters
+    ----------
+    successes, trials : (N, J) integer arrays
+    items : KnownItems
+    uniform : (N, D) array
+        Quantiles, from 0 to 1.
+    mean, sd : float
+        Of the normal distribution.
+    law : Grid, optional
+        A histogram instead.
+    """
+    out = np.full(uniform.shape, np.nan)
     for who, grid, joint in posteriors(successes, trials, items, mean=mean, sd=sd, law=law, per_sd=PER_SD_FINE):
         out[who] = _inverse(posterior_weights(joint)[0], grid, uniform[who])
     return np.ascontiguousarray(out.T)

@@ -12,13 +12,11 @@ from psychoeval.agreement.scores import item_is_usable
 from psychoeval.errors import NotComparableError
 from psychoeval.irt.classical import FloatArray
 from psychoeval.irt.parameters import ItemParameters
-from psychoeval.irt.score_posteriors import draw
-from psychoeval.irt.simulate import simulate_counts
 from psychoeval.responses.ids_and_counts import smallest_dtype
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult, LatentDistribution
-from psychoeval.scoring.matched import histogram
 from psychoeval.scoring.matched import match as match_items
+from psychoeval.scoring.worlds import draw_worlds
 from psychoeval.trust.item_coverage import latent_sd
 
 #: Of a latent distribution where estimates vary no more than their errors do.
@@ -87,22 +85,11 @@ class Simulator:
 
     def draw(self, generator: np.random.Generator) -> World:
         """Return one data set."""
-        found, latent = self.matched, self.latent
-        law = histogram(latent)
-        counts = found.responses
-        theta = draw(
-            counts.successes, counts.trials, found.items, 1, generator, mean=latent.mean, sd=latent.sd, law=law
-        )[0]
+        theta, drawn = next(draw_worlds(self.matched.responses, self.matched.items, self.latent, [generator]))
         # The sure items tell as little of a person as the missing ones: without others its ability is any.
-        alone = np.isnan(theta) & self.responses.trials.any(axis=1)
-        theta[alone] = latent.mean
+        theta[np.isnan(theta) & self.responses.trials.any(axis=1)] = self.latent.mean
         successes = np.where(self.sure, self.responses.trials, 0).astype(self.responses.trials.dtype)
-        columns = np.flatnonzero(self.items.estimated)
-        known = np.flatnonzero(np.isfinite(theta))
-        k = found.items
-        successes[np.ix_(known, columns)] = simulate_counts(
-            theta[known], k.a, k.d, k.c, counts.trials[known], generator
-        )
+        successes[:, self.items.estimated] = drawn.successes
         dtype = smallest_dtype(int(successes.max(initial=0)))
         return World(replace(self.responses, successes=successes.astype(dtype), name="simulated"), theta, self.items)
 

@@ -14,7 +14,7 @@ from scipy.stats import chi2, norm
 
 from psychoeval import FitResult, ItemParameters, LatentDistribution, Responses, fit, import_fit
 from psychoeval.diagnostics import item_fit
-from psychoeval.errors import DataError, ModelError, SettingsError
+from psychoeval.errors import DataError, NotComparableError, SettingsError
 from psychoeval.irt.curves import probability
 from psychoeval.irt.item_fit import (
     ScoreTable,
@@ -386,7 +386,7 @@ def test_what_cannot_be_judged_is_refused() -> None:
         item_fit(found, other)
     with pytest.raises(DataError, match="Responses"):
         item_fit(found, np.eye(5))  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match="no item parameters"):
+    with pytest.raises(NotComparableError, match="no item parameters"):
         item_fit(fit(responses, "ctt"), responses)
     for wrong in ({"min_expected": 0}, {"parameters_per_item": -1}, {"ability": "SUM"}, {"replications": -1}):
         with pytest.raises(SettingsError, match=next(iter(wrong))):
