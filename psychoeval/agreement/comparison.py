@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -255,25 +255,48 @@ def compare(
     NotComparableError
         If there is no fit, or something else stands among them.
     """
-    failures: tuple[FitFailure, ...] = ()
-    if isinstance(fits, Fits):
-        results, failures = fits.results, fits.failures
-        responses = fits.responses if responses is None else responses
-        names = _distinct([f.label for f in results])
-    elif isinstance(fits, Mapping):
-        results, names = _checked(tuple(fits.values())), tuple(str(n) for n in fits)
-    else:
-        results = _checked(tuple(fits))
-        names = _distinct([f.label for f in results])
-    if not results and not failures:
+    given = named_fits(fits, responses)
+    names, results = given.names, given.fits
+    if not results and not given.failures:
         raise NotComparableError("There is no fit to compare.", "Give two or more; fit_many makes several at once.")
+    responses = given.responses
     scores, own = CachedScores(), cached_likelihoods(responses)
     modes, noise = cached_modes(responses), cached_monte_carlo()
     pairs = tuple(
         compare_pair((names[i], names[k]), (results[i], results[k]), responses, scores, own, modes, noise)
         for i, k in combinations(range(len(results)), 2)
     )
-    return Comparison(results, names, pairs, failures, responses, predictions(names, results))
+    return Comparison(results, names, pairs, given.failures, responses, predictions(names, results))
+
+
+class NamedFits(NamedTuple):
+    """Fits with a name each, what gave no result, and what was fitted."""
+
+    names: tuple[str, ...]
+    fits: tuple[FitResult, ...]
+    failures: tuple[FitFailure, ...]
+    responses: Responses | None
+
+
+def named_fits(
+    fits: Comparison | Fits | Sequence[FitResult] | Mapping[str, FitResult], responses: Responses | None = None
+) -> NamedFits:
+    """Return fits in whatever form they come, each with a name: its label, numbered where two are equal, or the given.
+
+    Raises
+    ------
+    NotComparableError
+        If something else stands among them.
+    """
+    if isinstance(fits, Comparison):
+        return NamedFits(fits.names, fits.fits, fits.failures, fits.responses if responses is None else responses)
+    if isinstance(fits, Fits):
+        labels = _distinct([f.label for f in fits.results])
+        return NamedFits(labels, fits.results, fits.failures, fits.responses if responses is None else responses)
+    if isinstance(fits, Mapping):
+        return NamedFits(tuple(str(n) for n in fits), _checked(tuple(fits.values())), (), responses)
+    results = _checked(tuple(fits))
+    return NamedFits(_distinct([f.label for f in results]), results, (), responses)
 
 
 def _checked(results: tuple[FitResult, ...]) -> tuple[FitResult, ...]:

@@ -179,15 +179,39 @@ def _evidence(
 
 def _start(names: tuple[str, str], at: _Setting, responses: Responses | None) -> _Measured:
     """Measure two fits in the frame that identification and conventions leave."""
+    framed, alignment = _framed(names, at.fits, at.relation, at.persons, at.items, responses)
     if at.relation.kind == "proportion":
         terms = parameter_terms(at.fits, at.fits, at.persons, at.items, at.noise)
-        return _Measured(at.fits, Alignment(), terms, judge(terms, at.relation))
-    framed, alignment = common_frame(names, at.fits, responses)
+        return _Measured(at.fits, alignment, terms, judge(terms, at.relation))
+    return _measure(at, framed, alignment)
+
+
+def align_pair(names: tuple[str, str], fits: Pair, responses: Responses | None = None) -> tuple[Pair, Alignment]:
+    """Bring two fits onto one scale, as far as identification and open conventions imply it, and no further.
+
+    A shift or scale between fits whose frames are both known is a difference, and stays. Proportions stay as they are.
+    """
+    framed, alignment = _framed(names, fits, relate(*fits), *matched(fits), responses)
+    return (framed[0], alignment.estimated.fit(framed[1])), alignment
+
+
+def _framed(
+    names: tuple[str, str],
+    fits: Pair,
+    relation: Relation,
+    persons: Matched,
+    items: Matched,
+    responses: Responses | None,
+) -> tuple[Pair, Alignment]:
+    """Return two fits in their common frame; what conventions leave open is in ``Alignment.estimated``."""
+    if relation.kind == "proportion":
+        return fits, Alignment()
+    framed, alignment = common_frame(names, fits, responses)
     if alignment.conventions != "none":
-        estimated = _estimate(framed, at.persons, at.items, alignment.conventions)
+        estimated = _estimate(framed, persons, items, alignment.conventions)
         if estimated is not None:
             alignment = replace(alignment, estimated=estimated, freedom=_needed(estimated))
-    return _measure(at, framed, alignment)
+    return framed, alignment
 
 
 def _further(at: _Setting, start: _Measured) -> _Measured:

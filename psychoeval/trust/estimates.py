@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from scipy.special import ndtr
 
+from psychoeval.agreement.inference_decisions import errors_of
 from psychoeval.agreement.matching import check_fit
 from psychoeval.errors import NotComparableError
 from psychoeval.irt.classical import FloatArray
-from psychoeval.irt.intervals import wilson_interval
 from psychoeval.irt.parameters import Abilities
 from psychoeval.results.fit_result import FitResult
 from psychoeval.wording import some
@@ -63,7 +62,7 @@ def estimates(abilities: Abilities, label: str) -> tuple[tuple[str, ...], FloatA
             f"{label} gives {some(infinite)} an infinite ability, whose error is not known.",
             "Score by EAP or WLE, which are finite.",
         )
-    error = _errors(abilities)[known]
+    error = errors_of(abilities)[known]
     without = [name for name, value in zip(ids, error, strict=True) if not np.isfinite(value)]
     if without:
         raise NotComparableError(
@@ -74,16 +73,3 @@ def estimates(abilities: Abilities, label: str) -> tuple[tuple[str, ...], FloatA
     covariance = abilities.covariance[np.ix_(known, known)].copy()
     np.fill_diagonal(covariance, error**2)
     return ids, estimate, covariance
-
-
-def _errors(abilities: Abilities) -> FloatArray:
-    """Return standard errors; of proportions with an effective n, half the width of Wilson's interval over z.
-
-    A proportion of 0 or 1 has no spread in the data, and yet is not known for certain.
-    """
-    if abilities.effective_n is not None:
-        low, high = wilson_interval(abilities.estimate, abilities.effective_n, 2 * ndtr(1.0) - 1)
-        return np.asarray((high - low) / 2)
-    if abilities.standard_error is None:
-        return np.full(abilities.estimate.shape, np.nan)
-    return abilities.standard_error
