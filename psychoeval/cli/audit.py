@@ -75,7 +75,7 @@ def audit_data(
     _check_out(out)
     wanted = {"items": [c for c in (cluster, benchmark) if c], "persons": [c for c in (group,) if c]}
     given: dict[Literal["items", "persons"], Path | None] = {"items": items, "persons": persons}
-    responses = load_responses(data, [*(read or []), *_columns(data, wanted, given)], missing)
+    responses = load_responses(data, [*(read or []), *table_columns(data, wanted, given)], missing)
     for of, path in given.items():
         responses = responses if path is None else add_covariates(responses, path, of)
     scores, notes = ({}, ()) if external is None else read_scores(responses, external)
@@ -119,7 +119,7 @@ def print_audit(content: AuditContent, table: str, output: Format) -> None:
     print("\nLong tables, rules and pictures are in --report; every table in --out.")
 
 
-def _columns(data: str, wanted: dict[str, list[str]], given: Mapping[Any, Path | None]) -> list[str]:
+def table_columns(data: str, wanted: dict[str, list[str]], given: Mapping[Any, Path | None]) -> list[str]:
     """Return the options that read columns of a long table which no other file has."""
     from psychoeval.responses.tables import open_table
 

@@ -13,6 +13,7 @@ import typer
 from psychoeval._version import __version__
 from psychoeval.cli.audit import audit_data
 from psychoeval.cli.console import fit_progress, print_json, print_rows, say
+from psychoeval.cli.dif import dif_data
 from psychoeval.cli.inputs import (
     Data,
     FormatOption,
@@ -50,6 +51,7 @@ app = typer.Typer(
 app.command("import")(import_logs)
 app.command("audit")(audit_data)
 app.command("link")(link_fits)
+app.command("dif")(dif_data)
 openeval.command()(split)
 openeval.command()(drift)
 app.add_typer(openeval, name="openeval")

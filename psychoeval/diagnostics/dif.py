@@ -15,8 +15,10 @@ from psychoeval.diagnostics.dif_logistic import Kind, LogisticMethod
 from psychoeval.diagnostics.dif_matching import Abilities, Proportions
 from psychoeval.diagnostics.dif_purification import Purification, purify, require_anchors
 from psychoeval.diagnostics.dif_result import DIF, ItemTests, Method
+from psychoeval.diagnostics.dif_wald import wald_method
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.estimators.settings import check_choice, check_flag
+from psychoeval.irt.linking import LinkingMethod
 from psychoeval.irt.models import ItemModel
 from psychoeval.responses.continuous import not_continuous
 from psychoeval.responses.matrix import Responses
@@ -25,8 +27,10 @@ from psychoeval.wording import some
 BoolArray = NDArray[np.bool_]
 MatchingName = Literal["proportion", "ability"]
 
+#: Up to as many persons in a group slopes of their own are not fitted by default.
+FEW_PERSONS: Final = 100
 #: Settings of single methods, by the methods that have them.
-_OF_METHODS: Final = {"kind": ("logistic",), "matching": ("logistic",)}
+_OF_METHODS: Final = {"kind": ("logistic",), "matching": ("logistic",), "linking": ("wald",)}
 
 
 class Procedure(Protocol):
@@ -35,6 +39,10 @@ class Procedure(Protocol):
     @property
     def how(self) -> str:
         """What is tested, in words."""
+
+    @property
+    def usable(self) -> BoolArray:
+        """Which items can be anchors, (J,)."""
 
     def test(self, anchors: BoolArray) -> ItemTests:
         """Test all items with these anchors."""
@@ -52,6 +60,7 @@ def dif(
     kind: Kind | None = None,
     matching: MatchingName | None = None,
     model: str | ItemModel | None = None,
+    linking: LinkingMethod | None = None,
     correction: Correction = "holm",
     level: float = 0.95,
 ) -> DIF:
@@ -72,13 +81,22 @@ def dif(
     over focal), negative where the item is harder for the focal group, and ``ets_class`` (A: below 1 or not beyond
     chance; C: 1.5 or more, and above 1 beyond chance); ``slope_difference`` with error, in logits by SD of m.
 
+    ``"wald"``: each group is calibrated by `mml`, the focal group is linked to the reference group on the anchors
+    (stocking-lord by default), and slope and intercept of each item are compared by x' C^-1 x (Lord 1980, Applications
+    of item response theory, ch. 14); C holds the errors of the linking constants and their covariance with the item,
+    which Lord's own test takes as known. Cai's and Langer's improved test (Woods, Cai & Wang 2013, doi
+    10.1177/0013164412464875) takes the errors from one calibration of both groups instead, and is not this one. Two
+    groups. Columns: slopes and difficulties of both groups on one scale; ``signed_area`` between the curves, in logits,
+    positive where the item is harder for the focal group, and ``unsigned_area`` (Raju 1988), with intervals by the
+    delta method, of which the unsigned one's is no good near 0; ``area_status``.
+
     Parameters
     ----------
     responses : Responses
         N systems on J items, binary or counts, cells may be missing.
     groups : str or sequence of length N
         A column of `responses.persons`, or a label each.
-    method : {"logistic"}
+    method : {"logistic", "wald"}
     reference : str, optional
         The group that others are compared with; by default the largest.
     anchors : sequence of str, optional
@@ -95,7 +113,10 @@ def dif(
         Of ``"logistic"``: proportion right over trials on the anchors that a system ran (by default), or its WLE
         on them, with items from one `mml` fit of all groups, for systems that ran different ones.
     model : str or ItemModel, optional
-        Of abilities that match: by default Rasch.
+        Of abilities that match: by default Rasch. Of ``"wald"`` by default 2PL, and Rasch, which compares difficulties
+        alone, where a group has at most 100 systems. A name means no priors.
+    linking : {"stocking-lord", "haebara", "mean-sigma", "mean-mean"}, optional
+        Of ``"wald"``.
     correction : {"holm", "benjamini-hochberg", "none"}
         Of p over the tested items. Intervals are not adjusted.
     level : float
@@ -125,10 +146,13 @@ def dif(
     (('item-4',), 'repeated')
     """
     not_continuous(responses)
-    _check(method, purify, max_rounds, correction, level, {"kind": kind, "matching": matching})
+    _check(method, purify, max_rounds, correction, level, {"kind": kind, "matching": matching, "linking": linking})
     found = find_groups(responses, groups, reference)
-    tester = _tester(responses, found, method, kind or "both", matching or "proportion", model, level)
-    candidates, notes = _candidates(responses, found, anchors)
+    _require_items(found)
+    tester = _procedure(
+        responses, found, method, model, level, (kind or "both", matching or "proportion", linking or "stocking-lord")
+    )
+    candidates, notes = _candidates(responses, tester.usable, anchors)
     purified, tested = _run(tester, candidates, purify, max_rounds, 1 - level)
     if anchors is not None and not purify:
         tested = _without_anchors(tested, purified.anchors)
@@ -148,52 +172,70 @@ def _check(
     check_flag(purify=purify)
     check_whole("max_rounds", max_rounds, 1)
     check_level(level)
-    for name, choices in (("kind", get_args(Kind)), ("matching", get_args(MatchingName))):
+    for name, choices in (
+        ("kind", get_args(Kind)),
+        ("matching", get_args(MatchingName)),
+        ("linking", get_args(LinkingMethod)),
+    ):
         value = given[name]
         if value is None:
             continue
         check_choice(name, value, choices)
         if method not in _OF_METHODS[name]:
-            raise SettingsError(f"{name} is a setting of logistic regression.", f"Leave it out of method={method!r}.")
+            raise SettingsError(
+                f"{name} is a setting of {' and '.join(_OF_METHODS[name])}.", f"Leave it out of method={method!r}."
+            )
 
 
-def _tester(
-    responses: Responses, groups: Groups, method: Method, kind: Kind, matching: MatchingName,
-    model: str | ItemModel | None, level: float,
+def _procedure(
+    responses: Responses, groups: Groups, method: Method, model: str | ItemModel | None, level: float,
+    chosen: tuple[Kind, MatchingName, LinkingMethod],
 ) -> Procedure:  # fmt: skip
+    kind, matching, linking = chosen
     if method == "logistic":
-        by = (
-            Proportions(responses)
-            if matching == "proportion"
-            else Abilities(responses, groups.comparable, _model(model or "Rasch"))
-        )
+        if matching == "proportion":
+            return LogisticMethod(responses, groups, kind, Proportions(responses), level)
+        by = Abilities(responses, groups.comparable, _model(model or "Rasch"))
         return LogisticMethod(responses, groups, kind, by, level)
-    raise SettingsError(f"method={method!r} is not built yet.", "Choose logistic.")
+    if len(groups.names) > 2:
+        raise SettingsError(
+            f"There are {len(groups.names)} groups ({some(groups.names)}), and {method} compares two.",
+            "Use method='logistic', or select the persons of two groups.",
+        )
+    few = groups.sizes.min() <= FEW_PERSONS
+    built = _model(model or ("Rasch" if few else "2PL"))
+    if method == "wald":
+        return wald_method(responses, groups, built, linking, level)
+    raise SettingsError(f"method={method!r} is not built yet.", "Choose logistic or wald.")
 
 
 def _model(model: str | ItemModel) -> ItemModel:
     return model if isinstance(model, ItemModel) else ItemModel(model)  # type: ignore[arg-type]
 
 
+def _require_items(groups: Groups) -> None:
+    if not groups.comparable.any():
+        raise DataError(
+            f"None of {len(groups.status)} items can be tested: {some(groups.status, 2)}.",
+            "Both groups must have run an item, with right and wrong answers each.",
+        )
+
+
 def _candidates(
-    responses: Responses, groups: Groups, anchors: Sequence[str] | None
+    responses: Responses, usable: BoolArray, anchors: Sequence[str] | None
 ) -> tuple[BoolArray, tuple[str, ...]]:
-    """Return which items may be anchors: of those asked for, the ones that can be compared."""
-    comparable = groups.comparable
-    if not comparable.any():
-        raise DataError(f"None of {comparable.size} items can be tested: {some(groups.status, 2)}.",
-                        "Both groups must have run an item, with right and wrong answers each.")  # fmt: skip
+    """Return which items may be anchors: of those asked for, the ones that can be tested."""
     if anchors is None:
-        return comparable, ()
+        return usable, ()
     if isinstance(anchors, str):
         raise SettingsError(f"anchors is the text {anchors!r}.", "Give a list of ids.")
     wanted = set(anchors)
     if unknown := wanted - set(responses.item_ids):
         raise SettingsError(f"{some(sorted(map(str, unknown)))} cannot be anchors: no such items.", "Name items.")
     named = np.array([i in wanted for i in responses.item_ids], dtype=bool)
-    lost = [i for i, n in zip(responses.item_ids, named & ~comparable, strict=True) if n]
+    lost = [i for i, n in zip(responses.item_ids, named & ~usable, strict=True) if n]
     notes = (f"{len(lost)} of the anchors cannot be tested and are none: {some(lost)}.",) if lost else ()
-    return named & comparable, notes
+    return named & usable, notes
 
 
 def _run(

@@ -59,6 +59,11 @@ class LogisticMethod:
         test = "likelihood ratio" if self.responses.is_binary else "likelihood ratio over the overdispersion, F"
         return f"logistic regression on {self.matching.how}, {what}, {test}"
 
+    @property
+    def usable(self) -> BoolArray:
+        """Which items can be anchors."""
+        return self.groups.comparable
+
     def test(self, anchors: BoolArray) -> ItemTests:
         """Test every item, in blocks."""
         group, used = self.groups.codes, self.groups.comparable

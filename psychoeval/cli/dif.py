@@ -1,0 +1,109 @@
+"""The command `psychoeval dif`: items that differ between groups of systems of equal ability."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from psychoeval.cli.console import Format, print_json, print_rows
+from psychoeval.cli.inputs import Data, FormatOption, MissingOption, ReadOption, load_responses
+from psychoeval.cli.paths import path_option
+from psychoeval.irt.linking import LinkingMethod
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from psychoeval.diagnostics.dif_result import DIF
+    from psychoeval.responses.matrix import Responses
+
+#: Items that are printed as a table; the others are in CSV and JSON.
+MOST_SHOWN = 40
+
+
+def dif_data(
+    data: Data,
+    groups: Annotated[
+        str, typer.Option(help="Column of systems (of --persons, or of a long table) that holds their group.")
+    ],
+    persons: Annotated[
+        Path | None, path_option("Covariates of systems (developer, scaffold, ...): a table with their ids.")
+    ] = None,
+    method: Annotated[
+        Literal["logistic", "wald", "likelihood-ratio"], typer.Option(help="Only logistic takes more than two groups.")
+    ] = "logistic",
+    reference: Annotated[str | None, typer.Option(help="Group to compare with; by default the largest.")] = None,
+    anchor: Annotated[
+        list[str] | None, typer.Option(help="An item without DIF; by default all may be. May be repeated.")
+    ] = None,
+    purify: Annotated[
+        bool, typer.Option("--purify/--no-purify", help="Leave anchors with DIF out, and test again.")
+    ] = True,
+    kind: Annotated[
+        Literal["both", "uniform", "nonuniform"] | None, typer.Option(help="Of logistic; by default both.")
+    ] = None,
+    matching: Annotated[
+        Literal["proportion", "ability"] | None, typer.Option(help="Of logistic; by default proportion.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Rasch, 1PL or 2PL: of wald, and of ability that matches.")] = None,
+    linking: Annotated[LinkingMethod | None, typer.Option(help="Of wald; by default stocking-lord.")] = None,
+    correction: Annotated[
+        Literal["holm", "benjamini-hochberg", "none"], typer.Option(help="benjamini-hochberg: false discovery rate.")
+    ] = "holm",
+    level: Annotated[float, typer.Option(help="Of intervals; 1 - level is that of the tests.")] = 0.95,
+    read: ReadOption = None,
+    missing: MissingOption = None,
+    output: FormatOption = "table",
+) -> None:
+    """Test every item of DATA for differential functioning between groups of systems.
+
+    Systems of equal ability should have equal chances on an item, whatever their group.
+    """
+    from psychoeval.diagnostics import dif
+
+    found = dif(
+        _read(data, groups, persons, read or [], missing), groups, method, reference=reference, anchors=anchor,
+        purify=purify, kind=kind, matching=matching, model=model, linking=linking, correction=correction, level=level,
+    )  # fmt: skip
+    print_dif(found, output)
+
+
+def print_dif(found: DIF, output: Format) -> None:
+    """Print sentences, the items by p, and the notes; as CSV all items in data order."""
+    import sys
+
+    table = found.to_frame()
+    if output == "json":
+        print_json(found.to_dict())
+        return
+    if output == "csv":
+        table.reset_index().to_csv(sys.stdout, index=False)
+        return
+    sizes = ", ".join(f"{name} ({n})" for name, n in zip(found.groups, found.group_sizes, strict=True))
+    print(f"DIF by {found.how}.\nGroups: {sizes}; {found.groups[0]} is the reference.")
+    tested = int((table.status == "tested").sum())
+    n = int(found.flagged.sum())
+    print(f"{n} of {tested} tested items are flagged (p adjusted by {found.correction} below {1 - found.level:.3g}).")
+    _print_items(table.sort_values("p", kind="stable"))
+    for note in found.notes:
+        print(f"Note: {note}")
+
+
+def _print_items(table: pd.DataFrame) -> None:
+    shown = table.head(MOST_SHOWN).reset_index()
+    rows = [{str(k): v for k, v in row.items()} for row in shown.to_dict("records")]
+    left = len(table) - len(rows)
+    title = "Items by p" + (f"; {left} more are in --format csv" if left else "")
+    print_rows(rows, "table", title, {name: 4 for name in table.columns if str(name).startswith("p")})
+
+
+def _read(data: str, column: str, persons: Path | None, read: list[str], missing: str | None) -> Responses:
+    """Read responses with the column of groups: of the file of persons, else of a long table itself."""
+    from psychoeval.cli.audit import table_columns
+    from psychoeval.responses.covariate_files import add_covariates
+
+    named = any(option.startswith("persons=") for option in read)
+    columns = [] if named else table_columns(data, {"persons": [column]}, {"persons": persons})
+    responses = load_responses(data, [*read, *columns], missing)
+    return responses if persons is None else add_covariates(responses, persons, "persons")
