@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 
 from psychoeval.responses.cells import counted
-from psychoeval.responses.connectivity import components, coverage, shared_items
+from psychoeval.responses.connections import connections
+from psychoeval.responses.connectivity import coverage, shared_items
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.screening.findings import Finding, pick
 from psychoeval.wording import some
@@ -17,15 +18,18 @@ MOST_PERSONS: Final = 2_000
 
 
 def overlap(responses: Responses) -> list[Finding]:
-    """Find components, and persons that hardly anything links to others; say what two persons share."""
+    """Find components with what would join them, weak links and thin overlap; say what two persons share."""
     if responses.is_complete:
         return []
     label = responses.person_label
     findings = []
-    n = components(responses).n
-    if n > 1:
-        sentence = f"The responses fall into {n} components; abilities in one cannot be compared with those in another."
+    links = connections(responses)
+    if not links.is_connected:
+        sentence = " ".join([links.problem, *links.remedies])
         findings.append(Finding("warning", "disconnected", sentence, ()))
+    if links.weak:
+        ids = tuple(w.id for w in links.weak_links or ())
+        findings.append(Finding("warning", "weak_link", " ".join(links.weak), ids))
     found = coverage(responses)
     thin = pick(responses.person_ids, (found.items_per_person > 0) & (found.linking_items < 2))
     if thin:
