@@ -36,6 +36,7 @@ from psychoeval.cli.openeval import openeval
 from psychoeval.cli.output import print_comparison, print_fit, print_states
 from psychoeval.cli.paths import path_option
 from psychoeval.cli.release import drift, split
+from psychoeval.cli.trust import trust_data
 from psychoeval.errors import SettingsError
 
 EXIT_USAGE, EXIT_ENGINE, EXIT_UNBELIEVED, EXIT_INTERRUPTED = 2, 3, 4, 130
@@ -51,6 +52,7 @@ app = typer.Typer(
 app.command("import")(import_logs)
 app.command("audit")(audit_data)
 app.command("link")(link_fits)
+app.command("trust")(trust_data)
 app.command("dif")(dif_data)
 openeval.command()(split)
 openeval.command()(drift)

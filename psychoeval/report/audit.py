@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from psychoeval._version import __version__
 from psychoeval.errors import DataError, SettingsError
@@ -44,6 +44,7 @@ class AuditContent:
     lead: str
     sections: tuple[Section, ...]
     version: str = __version__
+    remark: ClassVar[str] = "No model is fitted here."
 
     @property
     def tables(self) -> Iterator[Table]:

@@ -64,3 +64,31 @@ FEW_COVERED: Final = Threshold(
     "choice: one system in ten; arXiv:2607.15190 has the share as a predictor of failure, without a limit",
 )
 CONVERGED: Final = Threshold(1, "whether the fit may be believed", "estimates of a fit that stopped early are none")
+
+#: Of the claims of `psychoeval.trust.verdict`.
+TAU_SUPPORTED: Final = Threshold(
+    0.80,
+    "smallest mean tau in refits of a supported ranking",
+    "choice: (1 - tau) / 2, one pair in ten, is out of order",
+)
+TAU_FAILED: Final = Threshold(
+    0.60, "tau below which a ranking failed", "definition of arXiv:2607.15190; one pair in five is out of order"
+)
+CONFIDENT: Final = Threshold(
+    0.95, "smallest probability of a supported statement", "choice: the usual level, here for the whole statement"
+)
+LIKELY: Final = Threshold(0.80, "smallest probability of a statement with care", "choice: wrong one time in five")
+PARAMETERS_FOUND: Final = Threshold(
+    0.90, "smallest mean correlation with the truth in refits of supported item parameters",
+    "choice: four fifths of the variance are those of the truth; published values of good estimators at N = 100 are "
+    ".85 to .98 (arXiv:2607.15190)",
+)  # fmt: skip
+PARAMETERS_LOST: Final = Threshold(
+    0.70, "correlation below which item parameters are not found", "choice: half of the variance is noise"
+)
+INTERVALS_HOLD: Final = Threshold(
+    0.90, "smallest coverage of printed 95% intervals in refits", "choice: twice the error rate that is printed"
+)
+INTERVALS_FAIL: Final = Threshold(
+    0.70, "coverage below which printed intervals say nothing", "choice: six times the error rate that is printed"
+)
