@@ -6,6 +6,8 @@ from psychoeval.diagnostics.item_fit import ItemFit, item_fit
 from psychoeval.diagnostics.local_dependence import LocalDependence, local_dependence
 from psychoeval.diagnostics.model_fit import ModelFit, model_fit
 from psychoeval.diagnostics.person_fit import PersonFit, person_fit
+from psychoeval.diagnostics.posterior_predictive import posterior_predictive
+from psychoeval.diagnostics.predictive_result import PosteriorPredictive
 from psychoeval.estimators.native.cml_andersen import AndersenTest, andersen_test
 
 __all__ = [
@@ -15,10 +17,12 @@ __all__ = [
     "LocalDependence",
     "ModelFit",
     "PersonFit",
+    "PosteriorPredictive",
     "andersen_test",
     "dif",
     "item_fit",
     "local_dependence",
     "model_fit",
     "person_fit",
+    "posterior_predictive",
 ]

@@ -27,7 +27,7 @@ def with_log_likelihood(draws: Draws, part: Responses, model: ItemModel) -> Draw
     model : ItemModel
         Says what guessing is where it was not sampled.
     """
-    a, d, c = _items(draws, model)
+    a, d, c = item_draws(draws, model)
     sd = draws.pooled("latent_sd") if "latent_sd" in draws.values else np.ones(len(d))
     values = marginal_log_likelihoods(part.successes, part.trials, a, d, c, sd)
     return replace(draws, log_likelihood=values.reshape(draws.n_chains, draws.n_draws, -1))
@@ -38,11 +38,11 @@ def with_replicated_scores(draws: Draws, part: Responses, model: ItemModel, seed
 
     Parameters are those of `with_log_likelihood`; the draws must hold ``ability``. With `seed` the scores are fixed.
     """
-    scores = replicated_scores(part.trials, draws.pooled("ability"), *_items(draws, model), seed=seed)
+    scores = replicated_scores(part.trials, draws.pooled("ability"), *item_draws(draws, model), seed=seed)
     return replace(draws, replicated_scores=scores.reshape(draws.n_chains, draws.n_draws, -1))
 
 
-def _items(draws: Draws, model: ItemModel) -> tuple[FloatArray, FloatArray, FloatArray]:
+def item_draws(draws: Draws, model: ItemModel) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return slopes, intercepts and guessing of all draws, (D, J) each."""
     d = draws.pooled("intercept")
     a = draws.pooled("discrimination") if "discrimination" in draws.values else np.ones(1)
