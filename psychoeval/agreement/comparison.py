@@ -7,29 +7,26 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from psychoeval.agreement.alignment import standardised
+from psychoeval.agreement.components import connection_words
 from psychoeval.agreement.export import pair_content, parameter_rows, plain_number
 from psychoeval.agreement.monte_carlo import cached_monte_carlo
 from psychoeval.agreement.own_likelihood import cached_likelihoods
 from psychoeval.agreement.own_mode import cached_modes
 from psychoeval.agreement.pair import PairComparison, compare_pair
 from psychoeval.agreement.prediction import Prediction, predictions
-from psychoeval.agreement.ranks import ranks
+from psychoeval.agreement.rank_table import rank_table
 from psychoeval.agreement.sampled import chains_words, prediction_content, prediction_lines, sampling_content
 from psychoeval.agreement.scores import CachedScores
 from psychoeval.agreement.thresholds import THRESHOLDS
 from psychoeval.errors import NotComparableError
 from psychoeval.fitting import FitFailure, Fits
+from psychoeval.responses.connections import Connections, connections
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 
 if TYPE_CHECKING:
     import pandas as pd
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -59,6 +56,7 @@ class Comparison:
     failures: tuple[FitFailure, ...] = ()
     responses: Responses | None = None
     predictions: tuple[Prediction, ...] = ()
+    connections: Connections | None = None
 
     def __repr__(self) -> str:
         return (
@@ -126,39 +124,10 @@ class Comparison:
         -------
         DataFrame
             ``person, mean_rank`` and ``<name> <column>``; intervals say nothing of each other unless
-            `FitResult.abilities` agree in `uncertainty`.
+            `FitResult.abilities` agree in `uncertainty`. Where the data fall into components, ``component`` comes
+            first and ranks are those within it: no column ranks persons across.
         """
-        import pandas as pd
-
-        person_ids, blocks = self._abilities(level)
-        content: dict[str, Any] = {"person": list(person_ids)}
-        ranked = np.stack([b["rank"] for b in blocks.values()], axis=1) if blocks else np.empty((0, 0))
-        trusted = [k for k, n in enumerate(blocks) if self.fits[self.names.index(n)].convergence.believed]
-        used = ranked[:, trusted] if trusted else ranked
-        known = np.isfinite(used)
-        with np.errstate(invalid="ignore"):
-            mean_rank = np.where(known, used, 0.0).sum(axis=1) / known.sum(axis=1) if used.size else np.empty(0)
-        content["mean_rank"] = mean_rank
-        for name, block in blocks.items():
-            content |= {f"{name} {column}": block[column] for column in columns}
-        return pd.DataFrame(content).sort_values("mean_rank", kind="stable", ignore_index=True)
-
-    def _abilities(self, level: float) -> tuple[tuple[str, ...], dict[str, dict[str, FloatArray]]]:
-        """Return all person ids, and rank, estimate and interval of each fit that has abilities."""
-        having = [(n, f.abilities) for n, f in zip(self.names, self.standardised, strict=True) if f.abilities]
-        person_ids = tuple(dict.fromkeys(i for _, a in having for i in a.person_ids))
-        place = {text: i for i, text in enumerate(person_ids)}
-        out: dict[str, dict[str, FloatArray]] = {}
-        for name, abilities in having:
-            at = [place[i] for i in abilities.person_ids]
-            low, high = abilities.interval(level)
-            values = {"estimate": abilities.estimate, "conf_low": low, "conf_high": high}
-            out[name] = {}
-            for column, value in {"rank": ranks(abilities.estimate), **values}.items():
-                full = np.full(len(person_ids), np.nan)
-                full[at] = value
-                out[name][column] = full
-        return person_ids, out
+        return rank_table(self.names, self.fits, columns, level)
 
     def parameter_table(self) -> pd.DataFrame:
         """Return one row a pair and parameter, raw and aligned.
@@ -178,7 +147,7 @@ class Comparison:
 
     def summary(self) -> str:
         """Return the verdicts as text for a terminal."""
-        lines = [f"{len(self.fits)} fits, {len(self.pairs)} pairs"]
+        lines = [f"{len(self.fits)} fits, {len(self.pairs)} pairs", *connection_words(self.connections)]
         lines += [
             f"  not believed: {n} ({f.convergence.status})" for n, f in self._named() if not f.convergence.believed
         ]
@@ -220,6 +189,7 @@ class Comparison:
                 {"fit": f.label, "kind": f.kind, "problem": f.problem, "remedy": f.remedy} for f in self.failures
             ],
             "pairs": [pair_content(p) for p in self.pairs],
+            "connections": None if self.connections is None else self.connections.to_dict(),
             "predictions": [prediction_content(p) for p in self.predictions],
             "ranks": [
                 {str(k): plain_number(v) for k, v in row.items()} for row in self.rank_table().to_dict("records")
@@ -266,7 +236,8 @@ def compare(
         compare_pair((names[i], names[k]), (results[i], results[k]), responses, scores, own, modes, noise)
         for i, k in combinations(range(len(results)), 2)
     )
-    return Comparison(results, names, pairs, given.failures, responses, predictions(names, results))
+    linked = None if responses is None else connections(responses)
+    return Comparison(results, names, pairs, given.failures, responses, predictions(names, results), linked)
 
 
 class NamedFits(NamedTuple):

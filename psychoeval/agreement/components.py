@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from psychoeval.agreement.ranks import ranks
+from psychoeval.responses.connections import Connections
 from psychoeval.results.fit_result import FitResult
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
@@ -35,18 +34,8 @@ def several(component: IntArray) -> bool:
     return np.unique(component[component > 0]).size > 1
 
 
-def ranks_within(values: FloatArray, component: IntArray) -> FloatArray:
-    """Return the rank of each person among those of its component, 1 the highest, ties at their mean rank, (N,).
-
-    NaN where there is no value, and where there are several components and the person is in none.
-
-    Examples
-    --------
-    >>> ranks_within(np.array([3.0, 1.0, 2.0, 9.0]), np.array([1, 1, 2, 2]))
-    array([1., 2., 2., 1.])
-    """
-    out = np.full(values.shape, np.nan)
-    for number in np.unique(component[component > 0]):
-        within = component == number
-        out[within] = ranks(values[within])
-    return out
+def connection_words(found: Connections | None) -> tuple[str, ...]:
+    """Return what keeps persons apart, what would join them and what hangs by one item or person; sentences."""
+    if found is None:
+        return ()
+    return tuple(text for text in (found.problem, *found.remedies, *found.weak) if text)

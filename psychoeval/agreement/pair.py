@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from psychoeval.agreement.alignment import Freedom, Transformation, estimate_transformation
+from psychoeval.agreement.components import person_components
 from psychoeval.agreement.differences import TermComparison
 from psychoeval.agreement.findings import Finding, judge
 from psychoeval.agreement.frames import Alignment, common_frame
@@ -265,5 +266,8 @@ def _ranks(fits: Pair, alignment: Alignment, persons: Matched) -> RankComparison
         return None
     signs = [np.sign(t.scale) for t in (alignment.first, alignment.second)]
     return compare_ranks(
-        persons.ids, signs[0] * one.estimate[persons.first], signs[1] * two.estimate[persons.second]
-    )  # fmt: skip
+        persons.ids,
+        signs[0] * one.estimate[persons.first],
+        signs[1] * two.estimate[persons.second],
+        person_components(fits, persons.ids),
+    )

@@ -74,6 +74,23 @@ def ranks(values: FloatArray) -> FloatArray:
     return out
 
 
+def ranks_within(values: FloatArray, component: NDArray[np.int64]) -> FloatArray:
+    """Return the rank of each person among those of its component, 1 the highest, ties at their mean rank, (N,).
+
+    NaN where there is no value, and where there are several components and the person is in none.
+
+    Examples
+    --------
+    >>> ranks_within(np.array([3.0, 1.0, 2.0, 9.0]), np.array([1, 1, 2, 2]))
+    array([1., 2., 2., 1.])
+    """
+    out = np.full(values.shape, np.nan)
+    for number in np.unique(component[component > 0]):
+        within = component == number
+        out[within] = ranks(values[within])
+    return out
+
+
 def rank_words(ranks: FloatArray) -> list[str]:
     """Return mean ranks as readers know them: a tie as the ranks that it shares, "" where there is none.
 
@@ -90,23 +107,53 @@ def rank_words(ranks: FloatArray) -> list[str]:
     ]
 
 
-def compare_ranks(ids: tuple[str, ...], first: FloatArray, second: FloatArray) -> RankComparison | None:
-    """Compare two rankings of the persons `ids`; None if fewer than two have an estimate in both."""
-    both = np.flatnonzero(~np.isnan(first) & ~np.isnan(second))
+def compare_ranks(
+    ids: tuple[str, ...], first: FloatArray, second: FloatArray, component: NDArray[np.int64] | None = None
+) -> RankComparison | None:
+    """Compare two rankings of the persons `ids`; None if fewer than two have an estimate in both.
+
+    Where the persons fall into components, ranks and pairs are those within a component: tau-b over these pairs, rho
+    from ranks less their component's mean, and no top group.
+    """
+    part = np.ones(len(ids), dtype=np.int64) if component is None else component
+    both = np.flatnonzero(~np.isnan(first) & ~np.isnan(second) & (part > 0))
     if both.size < 2:
         return None
-    x, y = tied_groups(first[both]), tied_groups(second[both])
-    rank_x, rank_y = rankdata(-x), rankdata(-y)
-    varied = np.ptp(x) > 0 and np.ptp(y) > 0
+    x, y, part = tied_groups(first[both]), tied_groups(second[both]), part[both]
+    rank_x, rank_y = ranks_within(x.astype(float), part), ranks_within(y.astype(float), part)
+    members = [part == c for c in np.unique(part)]
     moves = np.abs(rank_x - rank_y)
     worst = [i for i in np.argsort(-moves, kind="stable")[:5] if moves[i] > 0]
     return RankComparison(
         int(both.size),
-        float(kendalltau(x, y).statistic) if varied else None,
-        float(np.corrcoef(rank_x, rank_y)[0, 1]) if varied else None,
-        {k: _overlap(x, y, k) for k in TOP if k < both.size},
+        _kendall([(x[m], y[m]) for m in members]),
+        _spearman([(rank_x[m], rank_y[m]) for m in members]),
+        {k: _overlap(x, y, k) for k in TOP if k < both.size} if len(members) == 1 else {},
         tuple((ids[both[i]], float(rank_x[i]), float(rank_y[i])) for i in worst),
     )
+
+
+def _kendall(parts: list[tuple[NDArray[np.intp], NDArray[np.intp]]]) -> float | None:
+    """Return tau-b over the pairs within each part: (C - D) / sqrt(untied in x * untied in y), each summed."""
+    if len(parts) == 1:
+        (x, y), *_ = parts
+        return float(kendalltau(x, y).statistic) if np.ptp(x) > 0 and np.ptp(y) > 0 else None
+    excess = np.array([0.0, 0.0, 0.0])
+    for x, y in parts:
+        untied = np.array([_untied(x), _untied(y)], dtype=float)
+        tau = kendalltau(x, y).statistic if untied.all() else 0.0
+        excess += [tau * np.sqrt(untied.prod()), *untied]
+    return float(excess[0] / np.sqrt(excess[1] * excess[2])) if excess[1:].all() else None
+
+
+def _untied(groups: NDArray[np.intp]) -> int:
+    _, sizes = np.unique(groups, return_counts=True)
+    return int(groups.size * (groups.size - 1) - (sizes * (sizes - 1)).sum()) // 2
+
+
+def _spearman(parts: list[tuple[FloatArray, FloatArray]]) -> float | None:
+    x, y = (np.concatenate([p[k] - p[k].mean() for p in parts]) for k in (0, 1))
+    return float(np.corrcoef(x, y)[0, 1]) if np.ptp(x) > 0 and np.ptp(y) > 0 else None
 
 
 def _overlap(first: NDArray[np.intp], second: NDArray[np.intp], k: int) -> float:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychoeval.agreement.components import several
+from psychoeval.errors import NotComparableError
 from psychoeval.plots import by_id, canvas
 from psychoeval.plots.canvas import FloatArray
 from psychoeval.results.fit_result import FitResult
@@ -45,13 +47,18 @@ def rank_bump(
     Raises
     ------
     NotComparableError
-        If no fit has abilities.
+        If no fit has abilities, or the data fall into components.
     EngineUnavailableError
         Without Matplotlib.
     """
     table = by_id.abilities(fits)
+    if several(table.component):
+        raise NotComparableError(
+            f"The {noun}s fall into components that share no response, so no ranks stand on one axis.",
+            "Draw the fits of each component alone.",
+        )
     chosen = by_id.choose(table, limit, noun)
-    ranked = by_id.ranks(table.values)[chosen.rows]
+    ranked = by_id.ranks(table)[chosen.rows]
     moved = _range(ranked[:, table.believed] if table.believed.any() else ranked)
     marked = [int(m) for m in np.argsort(-moved, kind="stable")[:HIGHLIGHTS] if moved[m] > 0]
     figure = canvas.new_figure(7.4, 2.1 + 0.2 * chosen.rows.size)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.agreement.alignment import standardisation
-from psychoeval.agreement.ranks import ranks as ranks_of
+from psychoeval.agreement.components import person_components, several
+from psychoeval.agreement.ranks import ranks_within
 from psychoeval.errors import NotComparableError
 from psychoeval.irt.intervals import wald_interval
 from psychoeval.irt.parameters import ItemParameters
@@ -40,6 +41,11 @@ class SideBySide:
     values: FloatArray
     low: FloatArray
     high: FloatArray
+
+    @property
+    def component(self) -> NDArray[np.int64]:
+        """Component of each row where they are persons, (M,); 1 where there is one (`FitResult.components`)."""
+        return person_components(self.fits, self.ids)
 
     @property
     def believed(self) -> NDArray[np.bool_]:
@@ -116,15 +122,16 @@ def informed(parameters: ItemParameters) -> NDArray[np.bool_]:
     return np.asarray(parameters.estimated & np.array([s not in empty for s in parameters.status]), dtype=np.bool_)
 
 
-def ranks(values: FloatArray) -> FloatArray:
-    """Return ranks down each column, 1 the highest, ties at their mean rank, NaN where there is no value."""
-    return np.column_stack([ranks_of(column) for column in values.T])
+def ranks(table: SideBySide) -> FloatArray:
+    """Return ranks down each column within components, (M, K): 1 the highest, ties at their mean rank, else NaN."""
+    component = table.component
+    return np.column_stack([ranks_within(column, component) for column in table.values.T])
 
 
 def consensus(table: SideBySide) -> FloatArray:
     """Return each row's mean rank over the believed fits, or over all where none is believed, (M,)."""
     use = table.believed if table.believed.any() else np.ones(len(table.fits), bool)
-    ranked = ranks(table.values[:, use])
+    ranked = ranks(table)[:, use]
     known = np.isfinite(ranked)
     total, count = np.where(known, ranked, 0.0).sum(axis=1), known.sum(axis=1)
     return np.where(count > 0, total / np.maximum(count, 1), np.inf)
@@ -152,7 +159,23 @@ def choose(table: SideBySide, limit: int, noun: str) -> Chosen:
     noun : str
         ``"person"`` or ``"system"``, for the words.
     """
-    order = np.argsort(consensus(table), kind="stable")
+    component = table.component
+    apart = several(component)
+    # Persons without responses are in no component, and last.
+    order = np.lexsort((consensus(table), np.where(component > 0, component, len(component) + 1)))
+    chosen = _chosen(table, order, limit, noun)
+    if not apart:
+        return chosen
+    marks = [f" [{component[m]}]" if component[m] > 0 else "" for m in chosen.rows]
+    return Chosen(
+        chosen.rows,
+        tuple(s + mark for s, mark in zip(chosen.suffixes, marks, strict=True)),
+        f"{chosen.rule} They fall into components, numbered in brackets, that share nothing: ranks hold within a "
+        "component, and abilities are not comparable across.",
+    )
+
+
+def _chosen(table: SideBySide, order: NDArray[np.intp], limit: int, noun: str) -> Chosen:
     total = order.size
     if total <= limit:
         return Chosen(order, ("",) * total, f"All {total} {noun}s, by mean rank over the fits that are believed.")

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from psychoeval.agreement.alignment import standardisation
+from psychoeval.agreement.components import several
 from psychoeval.fitting import FitFailure
 from psychoeval.irt.parameters import Abilities
 from psychoeval.plots import by_id
@@ -165,7 +166,9 @@ def _first_places(names: Sequence[str], fits: Sequence[FitResult], noun: str) ->
     if len(scored) < 2:
         return ""
     table = by_id.abilities(scored)
-    ranked = by_id.ranks(table.values)
+    if several(table.component):
+        return f"The data fall into components that share no response, so no {noun} can be called the best over all."
+    ranked = by_id.ranks(table)
     leaders: dict[tuple[str, ...], list[str]] = {}
     for k, fit in enumerate(table.fits):
         best = np.flatnonzero(ranked[:, k] == np.nanmin(ranked[:, k]))

@@ -73,3 +73,26 @@ def test_single_ties_and_few_persons() -> None:
     assert flat is not None
     assert flat.kendall is None
     assert flat.spearman is None
+
+
+def test_ranks_of_components_are_compared_within_each() -> None:
+    rng = np.random.default_rng(5)
+    x, y = rng.integers(0, 6, 14).astype(float), rng.integers(0, 6, 14).astype(float)
+    component = np.repeat([1, 2, 3, -1], [6, 5, 2, 1])
+    found = compare_ranks(ids("p", 14), x, y, component)
+    assert found is not None
+    above = concordant = untied_x = untied_y = 0
+    for i, k in combinations(range(13), 2):
+        if component[i] == component[k]:
+            dx, dy = np.sign(x[i] - x[k]), np.sign(y[i] - y[k])
+            concordant += dx * dy
+            untied_x, untied_y, above = untied_x + abs(dx), untied_y + abs(dy), above + 1
+    assert above == 15 + 10 + 1
+    assert found.kendall == pytest.approx(concordant / np.sqrt(untied_x * untied_y), abs=1e-12)
+    assert (found.n, found.top) == (13, {})
+    assert max(max(a, b) for _, a, b in found.moved) <= 6
+    # The same order within each, and nothing else: perfect agreement whatever stands across.
+    shifted = x + 100 * component
+    same = compare_ranks(ids("p", 14), x, shifted, component)
+    assert same is not None
+    assert (same.kendall, same.spearman) == pytest.approx((1.0, 1.0))
