@@ -90,12 +90,18 @@ def print_dif(found: DIF, output: Format) -> None:
         print(f"Note: {note}")
 
 
+#: Columns of the printed table, of those that the method has.
+SHOWN = ("statistic", "df", "p", "p_adjusted", "flagged", "log_odds_ratio", "low", "high", "ets_class", "r2_difference",
+         "r2_class", "difficulty_reference", "difficulty_focal", "signed_area", "signed_low", "signed_high",
+         "unsigned_area", "anchor", "status")  # fmt: skip
+
+
 def _print_items(table: pd.DataFrame) -> None:
-    shown = table.head(MOST_SHOWN).reset_index()
+    shown = table[[c for c in SHOWN if c in table]].head(MOST_SHOWN).reset_index()
     rows = [{str(k): v for k, v in row.items()} for row in shown.to_dict("records")]
     left = len(table) - len(rows)
-    title = "Items by p" + (f"; {left} more are in --format csv" if left else "")
-    print_rows(rows, "table", title, {name: 4 for name in table.columns if str(name).startswith("p")})
+    title = "Items by p; all columns" + (f" and {left} more items" if left > 0 else "") + " are in --format csv"
+    print_rows(rows, "table", title, {name: 4 for name in ("p", "p_adjusted")})
 
 
 def _read(data: str, column: str, persons: Path | None, read: list[str], missing: str | None) -> Responses:

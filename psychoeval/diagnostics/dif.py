@@ -79,7 +79,9 @@ def dif(
     2001); of two groups also ``log_odds_ratio`` of the focal against the reference group from the regression with one
     slope, with its interval ``low`` to ``high``; ``ets_delta``, 2.35 times it, which is -2.35 ln(odds of reference
     over focal), negative where the item is harder for the focal group, and ``ets_class`` (A: below 1 or not beyond
-    chance; C: 1.5 or more, and above 1 beyond chance); ``slope_difference`` with error, in logits by SD of m.
+    chance; C: 1.5 or more, and above 1 beyond chance); ``slope_difference`` with error, in logits by SD of m; and,
+    where all ran all anchors once and proportions match, Mantel and Haenszel's log odds ratio ``mh_...`` within numbers
+    right, whose p is of uniform DIF, with the correction for continuity.
 
     ``"wald"``: each group is calibrated by `mml`, the focal group is linked to the reference group on the anchors
     (stocking-lord by default), and slope and intercept of each item are compared by x' C^-1 x (Lord 1980, Applications

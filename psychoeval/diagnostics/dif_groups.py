@@ -128,5 +128,6 @@ def power_notes(groups: Groups, level: float) -> tuple[str, ...]:
     return (
         f"Groups are small ({named}; below {SMALL_GROUP} little can be shown): even on an item that half solve, and "
         f"without adjustment for many items, DIF below {least:.1f} logits is missed more than one time in five. That "
-        "nothing is flagged does not say that there is no DIF; trials of one system do not replace systems.",
+        "nothing is flagged does not say that there is no DIF, and effects look large by chance. Trials of one system "
+        "do not replace systems.",
     )

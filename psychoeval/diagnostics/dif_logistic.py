@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, fdtrc, ndtri
 
 from psychoeval.diagnostics.dif_groups import TESTED, Groups
-from psychoeval.diagnostics.dif_matching import Matching
+from psychoeval.diagnostics.dif_matching import Matching, Proportions
 from psychoeval.diagnostics.dif_result import ItemTests
 from psychoeval.irt.classical import BLOCK_CELLS
 from psychoeval.irt.dif_logistic import LogisticTests, logistic_tests
+from psychoeval.irt.dif_mantel_haenszel import mantel_haenszel
 from psychoeval.responses.matrix import Responses
 
 FloatArray = NDArray[np.float64]
@@ -67,6 +68,7 @@ class LogisticMethod:
     def test(self, anchors: BoolArray) -> ItemTests:
         """Test every item, in blocks."""
         group, used = self.groups.codes, self.groups.comparable
+        strata = self._has_strata(anchors)
         places = np.flatnonzero(used)
         step, blocks = max(1, BLOCK_CELLS // 4 // group.size), []
         for start in range(0, places.size, step):
@@ -74,7 +76,15 @@ class LogisticMethod:
             x, n = (c[:, at].astype(np.float64) for c in (self.responses.successes, self.responses.trials))
             m = self.matching.values(anchors, at)
             blocks.append(self._block(x, np.where(np.isfinite(m), n, 0.0), m, at))
+            if strata:
+                score = np.rint(m * (anchors.sum() + ~anchors[at])).astype(np.intp)
+                blocks[-1] |= _mantel_haenszel(x, n, score, group, self.level)
         return self._joined(places, blocks, self.matching.notes(anchors))
+
+    def _has_strata(self, anchors: BoolArray) -> bool:
+        """Whether two groups ran all anchors once, so that numbers right make strata."""
+        alike = bool((self.responses.trials[:, anchors] == 1).all()) and self.responses.is_binary
+        return alike and isinstance(self.matching, Proportions) and len(self.groups.names) == 2
 
     def _block(self, x: FloatArray, n: FloatArray, m: FloatArray, at: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
         """Return the columns of a block of items."""
@@ -119,6 +129,8 @@ class LogisticMethod:
             columns[name] = np.full(n_items, "" if text else np.nan, dtype=object if text else np.float64)
             columns[name][places] = values
         status = columns.pop("status")
+        if "mh_status" in columns:
+            columns["mh_status"][~self.groups.comparable] = "not tested"
         tested = status == TESTED
         df = np.where(tested, (len(self.groups.names) - 1) * (2 if self.kind == "both" else 1), np.nan)
         statistic = np.where(tested, columns.pop(f"chi2_{self.kind}"), np.nan)
@@ -184,4 +196,17 @@ def _effects(found: LogisticTests, phi: FloatArray, level: float) -> dict[str, N
         "log_odds_ratio": size, "low": size - z * error, "high": size + z * error, "ets_delta": ETS_UNIT * size,
         "ets_class": ets, "slope_difference": full.coefficients[:, 3],
         "slope_difference_error": np.sqrt(full.covariance[:, 3, 3] * phi),
+    }  # fmt: skip
+
+
+def _mantel_haenszel(
+    x: FloatArray, n: FloatArray, score: NDArray[np.intp], group: NDArray[np.intp], level: float
+) -> dict[str, NDArray[Any]]:
+    """Return Mantel and Haenszel's log odds ratio with interval, and p, within numbers right."""
+    found = mantel_haenszel(x, n, score, group)
+    reach = ndtri(0.5 + level / 2) * found.error
+    known = np.where(np.isfinite(found.log_odds_ratio), TESTED, "no stratum compares the groups")
+    return {
+        "mh_log_odds_ratio": found.log_odds_ratio, "mh_low": found.log_odds_ratio - reach,
+        "mh_high": found.log_odds_ratio + reach, "mh_p": found.p, "mh_status": known.astype(object),
     }  # fmt: skip

@@ -194,7 +194,6 @@ def _pearson(parts: list[GroupSums], lines: FloatArray) -> FloatArray:
     for k, (x, n, m) in enumerate(parts):
         p = expit(lines[:, k] + lines[:, len(parts) + k] * m)
         variance = n * p * (1.0 - p)
-        out += np.where(n > 0, np.divide((x - n * p) ** 2, variance, out=np.zeros_like(p), where=n > 0), 0.0).sum(
-            axis=0
-        )
+        square = (x - n * p) ** 2
+        out += np.divide(square, variance, out=np.zeros_like(p), where=variance > 0).sum(axis=0)
     return out

@@ -11,7 +11,15 @@ dif_glm <- function(job) {
   f <- stats::anova(stats::glm(y ~ m, family = stats::quasibinomial(), control = control), quasi, test = "F")
   uniform <- summary(fits[[2]])$coefficients
   full <- summary(fits[[3]])$coefficients
+  # Mantel-Haenszel wants more than one person in a stratum.
+  kept <- job$score %in% as.numeric(names(which(table(job$score) > 1)))
+  mh <- if (all(job$n == 1)) {
+    stats::mantelhaen.test(
+      factor(1 - job$x[kept]), factor(-job$group[kept]), factor(job$score[kept]), correct = TRUE
+    )
+  }
   list(
+    mh = if (is.null(mh)) 0 else as.double(c(log(mh$estimate), log(mh$conf.int), mh$p.value)),
     deviance = as.double(vapply(fits, stats::deviance, 0)), uniform = as.double(uniform[3, 1:2]),
     slope = as.double(full[4, 1:2]), phi = as.double(summary(quasi)$dispersion), f = as.double(f[2, c("F", "Pr(>F)")])
   )
