@@ -41,6 +41,8 @@ class Form:
     guessing_prior : LogitNormal or Beta, optional
     estimated_means : bool
         Whether the means of the penalty follow the items.
+    slope_is_known : bool
+        Whether the common slope keeps its value.
     """
 
     slopes: Literal["common", "free"]
@@ -49,6 +51,7 @@ class Form:
     penalty: Penalty
     guessing_prior: LogitNormal | Beta | None = None
     estimated_means: bool = False
+    slope_is_known: bool = False
 
     @property
     def n_columns(self) -> int:
@@ -76,11 +79,11 @@ class Form:
         return np.clip(point, *self.bounds)
 
     def pinned(self, point: FloatArray, gradient: FloatArray) -> NDArray[np.bool_]:
-        """Return which parameters are at a bound that the gradient points out of, (J, p); a common slope never is."""
+        """Return which parameters stay: at a bound that the gradient points out of, (J, p); a common slope if known."""
         low, high = self.bounds
         out: NDArray[np.bool_] = ((point <= low) & (gradient < 0)) | ((point >= high) & (gradient > 0))
         if self.slopes == "common":
-            out[:, 0] = False
+            out[:, 0] = self.slope_is_known
         return out
 
     def asymptote(self, point: FloatArray) -> FloatArray:

@@ -100,10 +100,15 @@ def expand(form: Form, point: FloatArray, mean: float, variance: float, n_person
     the penalised marginal log-likelihood, because the priors are in what is maximised.
     Source: doi:10.1093/biomet/85.4.755.
     """
+    return rescaled(form, point, *expansion(form, point, mean, variance, n_persons))
+
+
+def expansion(form: Form, point: FloatArray, mean: float, variance: float, n_persons: int) -> tuple[float, float]:
+    """Return the mean m and log SD log s of the abilities that `expand` puts into the items."""
     m, log_s = mean, 0.5 * float(np.log(max(variance, 1e-12)))
     if form.penalty.slope is not None or form.penalty.location is not None:
         m, log_s = _penalised_scale(form, point, mean, variance, n_persons)
-    return rescaled(form, point, float(np.clip(m, -FARTHEST_ORIGIN, FARTHEST_ORIGIN)), float(np.clip(log_s, -2.0, 2.0)))
+    return float(np.clip(m, -FARTHEST_ORIGIN, FARTHEST_ORIGIN)), float(np.clip(log_s, -2.0, 2.0))
 
 
 def rescaled(form: Form, point: FloatArray, m: float, log_s: float) -> FloatArray:

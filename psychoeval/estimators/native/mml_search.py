@@ -149,12 +149,12 @@ def maximize(
     gradient, information = complete_terms(cells, form, at.point, at.counts)
     gradient = gradient + log_prior(form, at.point).gradient
     pinned = form.pinned(at.point, gradient)
-    if ended == "converged" and _far(form, gradient, information, pinned) > FAR * tolerance:
+    if ended == "converged" and far(form, gradient, information, pinned) > FAR * tolerance:
         ended = "stood_still"
     return Maximum(at.point, law, at.counts, gradient, pinned, at.objective, path, at.change, ended)
 
 
-def _far(form: Form, gradient: FloatArray, information: FloatArray, pinned: NDArray[np.bool_]) -> float:
+def far(form: Form, gradient: FloatArray, information: FloatArray, pinned: NDArray[np.bool_]) -> float:
     """Return the largest step of a slope or an intercept that the gradient alone asks for."""
     diagonal = np.einsum("jpp->jp", information)[:, :2] + 1.0
     free = np.where(pinned, 0.0, gradient)[:, :2]
@@ -187,6 +187,16 @@ def _ascend(
 
 def em_map(cells: Cells, form: Form, point: FloatArray, counts: Expectation, law: Law) -> tuple[FloatArray, FloatArray]:
     """Return the point to which EM with parameter expansion goes, and the metric of residuals, both (J, p)."""
+    target, metric = items_step(cells, form, point, counts)
+    if law.weights is not None:
+        return form.held(target), metric
+    mean = float(counts.mean.mean())
+    variance = float(np.mean(counts.sd**2 + (counts.mean - mean) ** 2))
+    return form.held(expand(form, target, mean, variance, cells.n_persons)), metric
+
+
+def items_step(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> tuple[FloatArray, FloatArray]:
+    """Return the point to which the M-step of the items goes, and the metric of residuals, both (J, p)."""
     gradient, information = complete_terms(cells, form, point, counts)
     metric = np.einsum("jpp->jp", information) + 1e-6
     first = gradient + log_prior(form, point).gradient
@@ -194,11 +204,7 @@ def em_map(cells: Cells, form: Form, point: FloatArray, counts: Expectation, law
     if form.estimated_means and np.vdot(first, target - point) < 0:
         # Steps shortened item by item need not go up where the estimated means tie the items together.
         target = item_by_item(cells, form, point, counts)
-    if law.weights is not None:
-        return form.held(target), metric
-    mean = float(counts.mean.mean())
-    variance = float(np.mean(counts.sd**2 + (counts.mean - mean) ** 2))
-    return form.held(expand(form, target, mean, variance, cells.n_persons)), metric
+    return target, metric
 
 
 def item_by_item(cells: Cells, form: Form, point: FloatArray, counts: Expectation) -> FloatArray:
