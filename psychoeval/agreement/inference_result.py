@@ -13,7 +13,7 @@ from psychoeval.agreement.export import plain_number
 from psychoeval.agreement.inference_decisions import ContestedPair, DecisionCounts
 from psychoeval.agreement.inference_errors import ErrorRatio, IntervalOverlap
 from psychoeval.agreement.inference_ranks import RankMoves, TopGroup
-from psychoeval.agreement.inference_words import sentences
+from psychoeval.agreement.inference_words import findings, pair_sentence
 from psychoeval.audit.paired import Correction
 
 if TYPE_CHECKING:
@@ -110,9 +110,14 @@ class InferenceAgreement:
         return not several(self.component)
 
     @property
+    def findings(self) -> tuple[str, ...]:
+        """What holds over all fits, in plain words."""
+        return findings(self)
+
+    @property
     def sentences(self) -> tuple[str, ...]:
-        """The findings in plain words."""
-        return sentences(self)
+        """The findings in plain words: over all fits, then pair by pair."""
+        return (*self.findings, *(pair_sentence(p, self.noun) for p in self.pairs))
 
     def summary(self) -> str:
         """Return the findings as text for a terminal."""

@@ -20,14 +20,9 @@ _CORRECTIONS: Final = {
 }
 
 
-def sentences(found: InferenceAgreement) -> tuple[str, ...]:
-    """Return the findings: over all fits, at the top, and pair by pair."""
-    return (
-        *_rules(found),
-        *_overall(found),
-        *(_top(found.names, t, found.noun) for t in found.tops),
-        *(pair_sentence(p, found.noun) for p in found.pairs),
-    )
+def findings(found: InferenceAgreement) -> tuple[str, ...]:
+    """Return what holds over all fits: what was decided and how, opposite claims, the best k."""
+    return (*_rules(found), *_overall(found), *(_top(found.names, t, found.noun) for t in found.tops))
 
 
 def _rules(found: InferenceAgreement) -> list[str]:
@@ -68,7 +63,8 @@ def _overall(found: InferenceAgreement) -> list[str]:
 def _top(names: Sequence[str], top: TopGroup, noun: str) -> str:
     best = f"best {noun}" if top.k == 1 else f"best {top.k} {noun}s"
     if not top.contested:
-        return f"All estimators name the same {best}: {some(top.ids)}."
+        ties = ", ties included" if len(top.ids) > top.k else ""
+        return f"All estimators name the same {best}: {some(top.ids)}{ties}."
     parts = []
     for who, row in list(zip(top.ids, top.members, strict=True)):
         if not row.all():

@@ -92,11 +92,14 @@ def compare(
     jobs: Annotated[int, typer.Option(min=1, help="Fits at a time; more than one runs R in child processes.")] = 1,
     seed: SeedOption = None,
     report: ReportOption = None,
-    table: Annotated[str, typer.Option(help="For --format csv: verdicts, ranks or parameters.")] = "verdicts",
+    table: Annotated[str, typer.Option(help="For csv: verdicts, ranks, parameters or inference.")] = "verdicts",
     store: Annotated[
         Path | None, path_option("Keep finished fits in this folder, and take up those that lie there.")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 if a fit failed or is not believed.")] = False,
+    component: Annotated[
+        int | None, typer.Option(min=1, help="Of data that fall into components: fit this one alone.")
+    ] = None,
     read: ReadOption = None,
     missing: MissingOption = None,
     output: FormatOption = "table",
@@ -105,11 +108,14 @@ def compare(
     from psychoeval.agreement.comparison import compare as compare_fits
     from psychoeval.fitting import FitsInterrupted, FitStore, fit_many
     from psychoeval.registry import default_names
+    from psychoeval.responses.connections import select_component
     from psychoeval.responses.screening import screen
 
-    if table not in ("verdicts", "ranks", "parameters"):
-        raise SettingsError(f"--table {table} is unknown.", "Choose verdicts, ranks or parameters.")
+    if table not in ("verdicts", "ranks", "parameters", "inference"):
+        raise SettingsError(f"--table {table} is unknown.", "Choose verdicts, ranks, parameters or inference.")
     responses = load_responses(data, read or [], missing)
+    if component is not None:
+        responses = select_component(responses, component)
     for finding in screen(responses).warnings:
         say(f"Before any fit: {finding.sentence}")
     models = model or ["Rasch"]

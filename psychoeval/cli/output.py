@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from psychoeval.agreement.alignment import standardisation
+from psychoeval.agreement.components import connection_words
 from psychoeval.agreement.groups import group_verdicts
-from psychoeval.agreement.ranks import rank_words
 from psychoeval.agreement.sampled import chains_row, prediction_lines, sampling_content
 from psychoeval.cli.console import Format, plain, print_json, print_rows, print_table, records, say
+from psychoeval.cli.inference import inference_content, inference_table, print_inference
+from psychoeval.cli.ranks import MOST_OF_MANY_PERSONS, MOST_PERSONS, print_ranks
 from psychoeval.results.fit_result import LIKELIHOOD_WORDS
 
 if TYPE_CHECKING:
@@ -26,19 +27,20 @@ if TYPE_CHECKING:
 _DIGITS = {"log-likelihood": 4}
 _CHAIN_DIGITS = {"bulk ESS": 0, "tail ESS": 0, "E-BFMI": 2}
 #: What a terminal shows; the rest is in the report, CSV and JSON, and the line below the table says so.
-_MOST_PERSONS, _MOST_OF_MANY_PERSONS, _MOST_ITEMS, _MOST_REASONS = 100, 10, 30, 21
+_MOST_ITEMS, _MOST_REASONS = 30, 21
 
 
 def print_comparison(comparison: Comparison, responses: Responses, table: str, output: Format) -> None:
     """Print statuses, warnings, ranks, items and verdicts; as CSV the one table that `table` names."""
     if output == "json":
-        print_json(comparison.to_dict())
+        print_json(comparison.to_dict() | {"inference": inference_content(comparison)})
         return
     if output == "csv":
-        tables = {
+        tables: dict[str, Callable[[], pd.DataFrame]] = {
             "verdicts": comparison.verdict_table,
             "ranks": comparison.rank_table,
             "parameters": comparison.parameter_table,
+            "inference": lambda: inference_table(comparison),
         }
         print_table(tables[table](), output)
         return
@@ -53,9 +55,14 @@ def print_comparison(comparison: Comparison, responses: Responses, table: str, o
             print(f"Note on {fit_result.label}: {sentence}")
     print()
     _print_chains([f for f in comparison.fits if f.sampling is not None])
-    _print_ranks(comparison, responses.person_label)
+    for sentence in connection_words(comparison.connections):
+        print(sentence + "\n")
+    if comparison.connections is not None and not comparison.connections.is_connected:
+        print("Each component alone, by every estimator: --component 1, --component 2, ...\n")
+    print_ranks(comparison, responses.person_label)
     _print_items(comparison)
     _print_verdicts(comparison)
+    print_inference(comparison)
     _print_likelihoods(comparison)
     if comparison.predictions:
         print("\n".join(["", *prediction_lines(comparison.predictions)]))
@@ -80,46 +87,6 @@ def _print_chains(sampled: Sequence[FitResult]) -> None:
     if rows:
         print_rows(rows, "table", "Chains of the sampled fits (the worst over all their parameters)", _CHAIN_DIGITS)
         print("\n".join([*todo, ""]))
-
-
-def _print_ranks(comparison: Comparison, person_label: str) -> None:
-    ranks = comparison.rank_table(("rank", "estimate"))
-    names = [n for n in comparison.names if f"{n} rank" in ranks.columns]
-    shown = len(ranks) if len(ranks) <= _MOST_PERSONS else _MOST_OF_MANY_PERSONS
-    words = {n: rank_words(ranks[f"{n} rank"].to_numpy()) for n in names}
-    rows = [
-        {person_label: who} | {n: f"{words[n][k] or '-'} ({ranks[f'{n} estimate'][k]:.2f})" for n in names}
-        for k, who in _alike(ranks, names, shown)
-    ]
-    units = [
-        f"{n}: logits / {f.latent_distribution.sd:.3f}"
-        for n, f in zip(comparison.names, comparison.fits, strict=True)
-        if n in names and f.latent_distribution is not None and f.latent_distribution.sd != 1
-    ]
-    units += [
-        f"{n}: logits as given, its latent distribution is not known"
-        for n, f in zip(comparison.names, comparison.fits, strict=True)
-        if n in names and f.abilities is not None and f.abilities.scale == "logit" and standardisation(f) is None
-    ]
-    title = f"{person_label.capitalize()}s: rank (estimate), best mean rank first; those tied share a range"
-    print_rows(rows, "table", title)
-    if units:
-        print(f"Estimates of item response models are in latent SDs ({'; '.join(units)}).\n")
-    if shown < len(ranks):
-        print(
-            f"{person_label.capitalize()}s alike in every fit share a row; {shown} rows at most. "
-            f"All {len(ranks)} are in the report and --format json.\n"
-        )
-
-
-def _alike(ranks: pd.DataFrame, names: Sequence[str], most: int) -> list[tuple[int, str]]:
-    """Return rows to print and whom they are about: with more persons than rows, those alike in every fit share one."""
-    if len(ranks) <= most:
-        return list(enumerate(ranks["person"]))
-    columns = [f"{n} {what}" for n in names for what in ("rank", "estimate")]
-    groups = ranks.groupby([ranks[c].round(9) for c in columns], sort=False, dropna=False)["person"]
-    first = [(int(g.index[0]), g.iloc[0] + (f" and {len(g) - 1} more" if len(g) > 1 else "")) for _, g in groups]
-    return first[:most]
 
 
 def _print_items(comparison: Comparison) -> None:
@@ -235,7 +202,7 @@ def print_fit(result: FitResult, table: str, output: Format) -> None:
         print_rows([{"statistic": k, "value": v} for k, v in result.statistics.items()], output, "Statistics")
     print_table(result.item_table(), output, "Items")
     abilities = result.ability_table()
-    shown = len(abilities) if len(abilities) <= _MOST_PERSONS else _MOST_OF_MANY_PERSONS
+    shown = len(abilities) if len(abilities) <= MOST_PERSONS else MOST_OF_MANY_PERSONS
     print_table(abilities.head(shown), output, "Abilities")
     if shown < len(abilities):
         print(f"{shown} of {len(abilities)} shown; all are in --format csv --table abilities.")

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from psychoeval.errors import SettingsError
 from psychoeval.responses.cells import counted
 from psychoeval.responses.connectivity import components
 from psychoeval.responses.matrix import Responses
@@ -186,6 +187,21 @@ def connections(responses: Responses) -> Connections:
         _weak_links(responses, found.person_component),
         responses.person_label,
     )
+
+
+def select_component(responses: Responses, number: int) -> Responses:
+    """Return the persons and items of one component, from 1 in the order of the first persons.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such component.
+    """
+    found = components(responses)
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= found.n:
+        there = "There is 1 component" if found.n == 1 else f"There are {found.n} components"
+        raise SettingsError(f"component is {number!r}.", f"{there}: give a whole number from 1 to {found.n}.")
+    return responses.select(persons=found.person_component == number - 1, items=found.item_component == number - 1)
 
 
 def _information(responses: Responses) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from psychoeval.agreement.inference_decisions import errors_of
 from psychoeval.agreement.matching import check_fit
-from psychoeval.errors import NotComparableError
+from psychoeval.errors import DisconnectedDataError, NotComparableError, SettingsError
 from psychoeval.irt.classical import FloatArray
 from psychoeval.irt.parameters import Abilities
 from psychoeval.results.fit_result import FitResult
@@ -42,6 +43,42 @@ def abilities_of(fit: FitResult) -> Abilities:
     if fit.abilities is None:
         raise NotComparableError(f"{fit.label} has no abilities.", "Rank with an estimator that gives them.")
     return fit.abilities
+
+
+def one_component(fit: FitResult, abilities: Abilities, number: int | None) -> Abilities:
+    """Return the abilities of the persons of one component, all of them where the data hang together.
+
+    Raises
+    ------
+    DisconnectedDataError
+        If the data fall into components and none is named.
+    SettingsError
+        If there is no such component.
+    """
+    sizes = {1: abilities.n_persons}
+    if fit.components is not None:
+        numbers, counts = np.unique(fit.components[fit.components > 0], return_counts=True)
+        sizes = dict(zip(numbers.tolist(), counts.tolist(), strict=True))
+    if number is not None and number not in sizes:
+        raise SettingsError(f"component is {number!r}.", f"Give one of {', '.join(map(str, sizes))}.")
+    if fit.components is None or len(sizes) < 2:
+        return abilities
+    if number is None:
+        raise DisconnectedDataError(
+            f"The data of {fit.label} fall into {len(sizes)} components that share no response (of "
+            f"{some(list(sizes.values()))} persons): nothing ranks persons across them.",
+            "Rank one of them: rank(fit, component=1). `psychoeval screen` names what would join them.",
+        )
+    at = np.flatnonzero(fit.components == number)
+    return replace(
+        abilities,
+        person_ids=tuple(abilities.person_ids[i] for i in at),
+        estimate=abilities.estimate[at],
+        standard_error=None if abilities.standard_error is None else abilities.standard_error[at],
+        covariance=None if abilities.covariance is None else abilities.covariance[np.ix_(at, at)],
+        effective_n=None if abilities.effective_n is None else abilities.effective_n[at],
+        status=tuple(abilities.status[i] for i in at),
+    )
 
 
 def estimates(abilities: Abilities, label: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:

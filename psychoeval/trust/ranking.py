@@ -18,7 +18,7 @@ from psychoeval.irt import ranking as rank_math
 from psychoeval.irt.classical import BoolArray, FloatArray
 from psychoeval.irt.parameters import Abilities, Uncertainty
 from psychoeval.results.fit_result import FitResult
-from psychoeval.trust.estimates import abilities_of, check_size, estimates
+from psychoeval.trust.estimates import abilities_of, check_size, estimates, one_component
 from psychoeval.wording import some
 
 if TYPE_CHECKING:
@@ -139,6 +139,7 @@ def rank(
     correction: Correction = "holm",
     draws: int = 4000,
     seed: int | np.random.Generator = 0,
+    component: int | None = None,
 ) -> Ranking:
     """Rank the persons of a fit, with what is known of each rank and of each pair.
 
@@ -159,19 +160,25 @@ def rank(
     draws : int
         To take where the fit has none.
     seed : int or numpy.random.Generator
+    component : int, optional
+        Where the data fall into components: the number of the one to rank, from 1 (`FitResult.components`).
 
     Raises
     ------
+    DisconnectedDataError
+        If the data fall into components and none is named: nothing ranks persons across them.
     NotComparableError
         If the fit has no abilities, no errors, infinite ones, fewer than two persons, or more than 2,000.
     SettingsError
         For a setting out of range.
     """
     check_settings(level, correction, draws)
-    abilities = abilities_of(fit)
+    abilities = one_component(fit, abilities_of(fit), component)
     random = generator(seed)
     if fit.draws is not None and "ability" in fit.draws.values:
-        sample, ids = fit.draws.pooled("ability"), fit.draws.ids("ability")
+        ranked = set(abilities.person_ids)
+        at = [k for k, name in enumerate(fit.draws.ids("ability")) if name in ranked]
+        sample, ids = fit.draws.pooled("ability")[:, at], tuple(fit.draws.ids("ability")[k] for k in at)
         check_size(len(ids))
         mean, covariance = sample.mean(axis=0), np.atleast_2d(np.cov(sample, rowvar=False))
         source = f"{len(sample):,} draws of the sampler"
