@@ -15,6 +15,8 @@ BoolArray = NDArray[np.bool_]
 MOST_STEPS: Final = 100
 #: Converged where Newton's decrement g' H^-1 g, twice the log-likelihood still to be gained, is below.
 TOLERANCE: Final = 1e-16
+#: Share of a step at which a search that gains nothing is given up.
+SMALLEST_RATE: Final = 1e-8
 #: Relative rounding of a log-likelihood that counts as no loss.
 ROUNDING: Final = 1e-13
 
@@ -140,20 +142,20 @@ def _maximize(parts: list[GroupSums], design: FloatArray, exists: BoolArray) -> 
     """Return the regression whose groups' intercepts and slopes are coefficients @ design."""
     j, p = exists.size, len(design)
     at, value = np.zeros((j, p)), np.full(j, -np.inf)
-    step, rate, open_ = np.zeros((j, p)), np.ones(j), exists.copy()
+    step, rate, open_, converged = np.zeros((j, p)), np.ones(j), exists.copy(), np.zeros(j, dtype=bool)
     hessian = np.broadcast_to(np.eye(p), (j, p, p)).copy()
     for _ in range(MOST_STEPS):
+        if not open_.any():
+            break
         tried = at + rate[:, None] * step
         found, gradient, curvature = _derivatives(parts, design, tried)
         better = open_ & (found >= value - ROUNDING * np.abs(np.where(np.isfinite(value), value, 0.0)))
-        rate = np.where(better, 1.0, rate / 2)
+        rate = np.where(open_ & ~better, rate / 2, 1.0)
         at[better], value[better], hessian[better] = tried[better], found[better], curvature[better]
         step[better] = _solve(curvature[better], gradient[better])
         decrement = np.einsum("jp,jp->j", step, gradient)
-        open_ &= ~(better & (decrement <= TOLERANCE * np.maximum(np.abs(found), 1.0))) & (rate > 1e-8)
-        if not open_.any():
-            break
-    converged = exists & ~open_ & (rate > 1e-8)
+        converged |= better & (decrement <= TOLERANCE * np.maximum(np.abs(found), 1.0))
+        open_ &= ~converged & (rate > SMALLEST_RATE)
     at[converged] += step[converged]  # the last step is known, and too small to be judged by the log-likelihood
     covariance = np.full((j, p, p), np.nan)
     covariance[converged] = np.linalg.pinv(hessian[converged], hermitian=True)

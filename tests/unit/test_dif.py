@@ -10,6 +10,7 @@ from psychoeval import Responses
 from psychoeval.diagnostics import DIF, dif
 from psychoeval.diagnostics.dif_purification import purify
 from psychoeval.errors import DataError, SettingsError
+from psychoeval.irt.dif_logistic import logistic_tests
 
 
 def simulated(
@@ -131,6 +132,20 @@ def test_responses_in_the_order_of_the_matching_variable_are_separation() -> Non
     assert any("kind='uniform'" in note for note in found.notes)
     assert dif(Responses.from_array(x), groups, purify=False, kind="uniform").to_frame().status.iloc[0] == "tested"
     assert_reasons(found)
+
+
+def test_an_item_that_takes_long_holds_no_other_back() -> None:
+    m = np.tile(np.arange(40.0), 2)
+    rng = np.random.default_rng(1)
+    x = (rng.random((80, 3)) < 1 / (1 + np.exp(-(m - 20) / 8)[:, None])).astype(float)
+    m[19] = m[20] - 1e-9
+    x[:40, 0] = m[:40] > 20  # separated but for two systems a billionth apart
+    x[19, 0] = 1
+    groups = np.repeat([0, 1], 40)
+    together = logistic_tests(x, np.ones_like(x), np.repeat(m[:, None], 3, axis=1), groups)
+    assert all(model.converged.all() for model in together.models)
+    alone = logistic_tests(x[:, 1:2], np.ones((80, 1)), m[:, None], groups)
+    np.testing.assert_allclose(alone.models[2].coefficients[0], together.models[2].coefficients[1], atol=1e-12)
 
 
 def test_small_groups_are_told_what_they_cannot_show() -> None:
