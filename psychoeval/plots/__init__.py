@@ -26,6 +26,7 @@ from psychoeval.plots.score_check import score_check
 from psychoeval.plots.scree import scree
 from psychoeval.plots.stability import stability
 from psychoeval.plots.system_means import system_means
+from psychoeval.plots.test_information import test_information
 
 __all__ = [
     "ability_forest",
@@ -48,4 +49,5 @@ __all__ = [
     "scree",
     "stability",
     "system_means",
+    "test_information",
 ]

@@ -1,8 +1,17 @@
-"""Abilities of persons under known items."""
+"""Abilities of persons under known items, what they say on the items' own scale, and how exactly items measure."""
 
 from psychoeval.scoring.expected import expected_scores
 from psychoeval.scoring.expected_result import ExpectedScores
+from psychoeval.scoring.information import TestInformation, test_information
 from psychoeval.scoring.known_items import ScoringMethod, score
 from psychoeval.scoring.plausible import plausible_values
 
-__all__ = ["ExpectedScores", "ScoringMethod", "expected_scores", "plausible_values", "score"]
+__all__ = [
+    "ExpectedScores",
+    "ScoringMethod",
+    "TestInformation",
+    "expected_scores",
+    "plausible_values",
+    "score",
+    "test_information",
+]
