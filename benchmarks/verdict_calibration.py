@@ -3,7 +3,7 @@
     python benchmarks/verdict_calibration.py [--seeds 30] [--replications 30]
 
 Worlds: N 30 or 100 systems, J 20, 100 or 300 items, one trial a cell, abilities normal or skewed, slopes LN(0, .3);
-each judged as `assess` does by default (Rasch below 100 systems, so that its model is wrong there, and 2PL from 100 on).
+each judged as `assess` does by default (Rasch below 100 systems, so its model is wrong there, and 2PL from 100 on).
 A claim is true where, against the simulated truth,
 
 - ranking: Kendall's tau of the estimates with the true abilities is at least .80, as its statement says;

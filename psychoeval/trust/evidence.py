@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
+from scipy.stats import t
 
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 from psychoeval.trust.conditions import Conditions
 from psychoeval.trust.ranking import Ranking
 from psychoeval.trust.refitting import Refitting
+
+#: Of all statistics together, whether the data are like simulated data.
+UNLIKE_LEVEL: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,11 +63,27 @@ class Evidence:
         low, high = np.quantile(values, [tail, 1 - tail])
         return float(values.mean()), float(low), float(high)
 
-    def unlike(self) -> tuple[str, ...]:
-        """Return the statistics in which the data are not like data simulated from the fit."""
-        from psychoeval.trust.refitting import UNLIKE
+    def monte_carlo_error(self, metric: str) -> float:
+        """Return the standard error of the mean of a metric over refits; NaN below two."""
+        values = np.empty(0) if self.refitting is None else self.refitting.values(metric)
+        return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else np.nan
 
-        if self.refitting is None:
+    def unlike(self) -> tuple[str, ...]:
+        """Return the statistics in which the data are not like data simulated from the fit.
+
+        Those outside the prediction interval of one more simulated value, mean -+ t SD sqrt(1 + 1/R) with R - 1 degrees
+        of freedom, at 5 % divided by the number of statistics: with few refits the share beyond the observed value
+        (`Refitting.likeness`) is too coarse for that.
+        """
+        check = self.refitting
+        if check is None:
             return ()
-        table = self.refitting.likeness()
-        return tuple(str(name) for name in table.index[table["share"] < UNLIKE])
+        out = []
+        for name, seen in check.observed.items():
+            values = check.values(name)
+            if values.size < 3 or not np.isfinite(seen):
+                continue
+            reach = t.isf(UNLIKE_LEVEL / len(check.observed) / 2, values.size - 1) * np.sqrt(1 + 1 / values.size)
+            if abs(seen - values.mean()) > reach * values.std(ddof=1) + 1e-12:
+                out.append(name)
+        return tuple(out)
