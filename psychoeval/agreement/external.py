@@ -107,7 +107,7 @@ def import_fit(
     built = _model(model, items is not None)
     parameters = items
     if items is not None and not isinstance(items, ItemParameters):
-        parameters = _item_parameters(items, parametrization, built)
+        parameters = items_from_table(items, parametrization, built)
     if isinstance(parameters, ItemParameters) and built is not None:
         _check_slopes(parameters, built)
         check_guessing(parameters)
@@ -138,7 +138,18 @@ def _model(model: str | ItemModel | None, needed: bool) -> ItemModel | None:
     return item_model(model, "none") if isinstance(model, str) else model
 
 
-def _item_parameters(table: pd.DataFrame, parametrization: Parametrization, model: ItemModel | None) -> ItemParameters:
+def items_from_table(
+    table: pd.DataFrame, parametrization: Parametrization, model: ItemModel | None = None
+) -> ItemParameters:
+    """Return the items of a table; columns are those of `import_fit`.
+
+    Without a model slopes are 1 where the table has none.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or a cell is no number; by column and id.
+    """
     item_ids = ids_of(table, ("item", "item_id", "id", "name"), "item")
     wanted = _LOCATION[parametrization]
     location = find(table, wanted)
@@ -164,7 +175,10 @@ def _item_parameters(table: pd.DataFrame, parametrization: Parametrization, mode
     errors = [np.zeros(n) if e is None else e for e in given]
     without = all(e is None for e in given)
     if parametrization == "slope-intercept":
-        made = ItemParameters(item_ids, a, place, c, np.stack(errors, axis=1)[:, :, None] ** 2 * np.eye(3))
+        names = ("slope", "intercept", "guessing")
+        made = ItemParameters.from_slope_intercept(
+            item_ids, a, place, c, standard_errors=dict(zip(names, errors, strict=True))
+        )
     else:
         b = -place if parametrization == "easiness" else place
         names = ("discrimination", "difficulty", "guessing")

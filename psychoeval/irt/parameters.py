@@ -22,6 +22,7 @@ Uncertainty = Literal["items fixed", "items sampled"]
 
 #: Below this |a| the difficulty -d/a is dominated by the error of a (case: a = .02 gives b = -55).
 UNSTABLE_SLOPE = 0.05
+_SLOPE_INTERCEPT = ("slope", "intercept", "guessing")
 
 
 def readonly(values: ArrayLike, shape: tuple[int, ...], what: str) -> FloatArray:
@@ -168,12 +169,39 @@ class ItemParameters:
 
     @classmethod
     def from_slope_intercept(
-        cls, item_ids: Sequence[str], slope: ArrayLike, intercept: ArrayLike, guessing: ArrayLike = 0.0
+        cls,
+        item_ids: Sequence[str],
+        slope: ArrayLike,
+        intercept: ArrayLike,
+        guessing: ArrayLike = 0.0,
+        *,
+        standard_errors: dict[str, ArrayLike] | None = None,
     ) -> ItemParameters:
-        """Make parameters from slope a, intercept d and c, each (J,) or scalar; logits on the D = 1 metric."""
+        """Make parameters from a, d and c in P = c + (1 - c) / (1 + exp(-(a theta + d))), logits with D = 1.
+
+        Parameters
+        ----------
+        item_ids : sequence of str, length J
+        slope, intercept, guessing : array-like, (J,) or scalar
+        standard_errors : dict, optional
+            ``slope``, ``intercept``, ``guessing``; taken as independent, and 0 where not given.
+
+        Examples
+        --------
+        >>> ItemParameters.from_slope_intercept(["q1", "q2"], [1.0, 2.0], [0.5, 1.0]).difficulty
+        array([-0.5, -0.5])
+        """
         n = len(item_ids)
         a, d, c = (np.broadcast_to(np.asarray(v, float), (n,)) for v in (slope, intercept, guessing))
-        return cls(tuple(item_ids), a, d, c)
+        covariance = None
+        if standard_errors is not None:
+            if unknown := [name for name in standard_errors if name not in _SLOPE_INTERCEPT]:
+                raise DataError(
+                    f"There is no parameter {unknown[0]!r} to have errors.", f"Name {', '.join(_SLOPE_INTERCEPT)}."
+                )
+            errors = [np.broadcast_to(np.asarray(standard_errors.get(k, 0.0), float), (n,)) for k in _SLOPE_INTERCEPT]
+            covariance = np.stack(errors, axis=1)[:, :, None] ** 2 * np.eye(3)
+        return cls(tuple(item_ids), a, d, c, covariance)
 
     def select(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> ItemParameters:
         """Return the chosen items, in the given order; the joint covariance is dropped."""
