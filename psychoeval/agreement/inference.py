@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from psychoeval.agreement.comparison import Comparison, named_fits
 from psychoeval.agreement.components import person_components, several
-from psychoeval.agreement.inference_decisions import DecisionCounts, claims_of, compare_claims, contested_pairs
+from psychoeval.agreement.inference_decisions import (
+    DecisionCounts,
+    claims_of,
+    compare_claims,
+    contested_pairs,
+    open_ranks,
+)
 from psychoeval.agreement.inference_errors import error_kind, error_ratios, interval_overlap, unlike_errors
 from psychoeval.agreement.inference_ranks import RankMoves, move_between, ranks_of_fits, top_groups
 from psychoeval.agreement.inference_result import InferenceAgreement, InferencePair
@@ -103,7 +109,7 @@ def compare_inference(
         for i, k in combinations(range(len(results)), 2)
     )  # fmt: skip
     return InferenceAgreement(
-        names, kinds, ids, component, ranked,
+        names, kinds, ids, component, ranked, *open_ranks(claims, component),
         tuple(int(np.count_nonzero(c.above > 0)) for c in claims), pairs,
         () if several(component) else top_groups(ids, ranked, top), contested_pairs(ids, claims, component), left_out,
         level, correction, "person" if data is None else data.person_label,

@@ -119,6 +119,18 @@ def claims_of(
     return Claims(known, above)
 
 
+def open_ranks(claims: tuple[Claims, ...], component: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
+    """Return the lowest and highest rank within its component that the claims of K fits leave each person, (N, K)."""
+    low, high = [], []
+    for given in claims:
+        number = np.where(given.known, component, -1)
+        sizes = np.bincount(np.maximum(number, 0))
+        size = sizes[np.maximum(number, 0)]
+        low.append(np.where(number > 0, 1 + np.count_nonzero(given.above < 0, axis=1), np.nan))
+        high.append(np.where(number > 0, size - np.count_nonzero(given.above > 0, axis=1), np.nan))
+    return np.column_stack(low), np.column_stack(high)
+
+
 def _estimates(fit: FitResult) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
     """Return ids, estimates (n,) and covariance (n, n) of the persons whose estimate and error are finite."""
     abilities = fit.abilities

@@ -72,6 +72,10 @@ class InferenceAgreement:
         Persons of different components are in no pair, and have no rank to each other (`FitResult.components`).
     ranks : (N, K) array
         Within the component, 1 the best, ties at their mean rank.
+    low, high : (N, K) arrays
+        Ranks that the claims leave open: 1 + persons claimed to be above, and the number of persons of the component
+        less those claimed to be below; NaN where nothing is claimed. Under Holm's correction all of a fit hold together
+        with confidence `level` (Klein, Wright & Wieczorek 2020, doi 10.1111/rssa.12553).
     told_apart : tuple of int, length K
         Pairs of persons told apart by each fit.
     pairs : tuple of InferencePair, length K (K - 1) / 2
@@ -92,6 +96,8 @@ class InferenceAgreement:
     person_ids: tuple[str, ...]
     component: NDArray[np.int64]
     ranks: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
     told_apart: tuple[int, ...]
     pairs: tuple[InferencePair, ...]
     tops: tuple[TopGroup, ...]

@@ -93,6 +93,8 @@ def pair_sentence(pair: InferencePair, noun: str) -> str:
             f"{n:,} by {name}" for n, name in ((counts.only_first, pair.first), (counts.only_second, pair.second)) if n
         ]
         text += f"; {counts.lost:,} of {counts.n:,} pairs {verb} told apart by one only ({', '.join(by)})"
+    elif not counts.same and not counts.opposite:
+        text = f"Neither {pair.first} nor {pair.second} tells any of {counts.n:,} pairs apart"
     else:
         text += f"; they tell the same {counts.same:,} of {counts.n:,} pairs apart"
     return " ".join([f"{text}.", *_errors(pair, noun), *_moves(pair, noun)])

@@ -91,20 +91,29 @@ def ranks_within(values: FloatArray, component: NDArray[np.int64]) -> FloatArray
     return out
 
 
-def rank_words(ranks: FloatArray) -> list[str]:
+def rank_words(ranks: FloatArray, component: NDArray[np.int64] | None = None) -> list[str]:
     """Return mean ranks as readers know them: a tie as the ranks that it shares, "" where there is none.
+
+    Parameters
+    ----------
+    ranks : (N,) array
+    component : (N,) integer array, optional
+        Where ranks are those within components: equal ranks of different ones are no tie.
 
     Examples
     --------
     >>> rank_words(np.array([2.5, 1.0, np.nan, 2.5]))
     ['2-3', '1', '', '2-3']
     """
-    _, place, size = np.unique(ranks, return_inverse=True, return_counts=True, equal_nan=True)
-    half = (size[place] - 1) / 2
-    return [
-        "" if np.isnan(r) else f"{r:.0f}" if not h else f"{r - h:.0f}-{r + h:.0f}"
-        for r, h in zip(ranks, half, strict=True)
-    ]
+    out = [""] * len(ranks)
+    part = np.ones(len(ranks), dtype=np.int64) if component is None else component
+    for number in np.unique(part):
+        within = np.flatnonzero(part == number)
+        _, place, size = np.unique(ranks[within], return_inverse=True, return_counts=True, equal_nan=True)
+        half = (size[place] - 1) / 2
+        for i, r, h in zip(within.tolist(), ranks[within], half, strict=True):
+            out[i] = "" if np.isnan(r) else f"{r:.0f}" if not h else f"{r - h:.0f}-{r + h:.0f}"
+    return out
 
 
 def compare_ranks(

@@ -9,6 +9,7 @@ from psychoeval.errors import NotComparableError
 from psychoeval.fitting import FitFailure
 from psychoeval.report import data, items, likelihood, pictures, systems, words
 from psychoeval.report.agreement import Agreement, agreement
+from psychoeval.report.inference import InferenceSection, conclusions, inference_section
 from psychoeval.report.likelihood import Maxima
 from psychoeval.report.sampling import SamplingSection, sampling_section
 from psychoeval.report.status import StatusRow, status_row
@@ -33,6 +34,7 @@ class Content:
     data: data.DataSection
     systems: systems.SystemsSection | None
     agreement: Agreement
+    inference: InferenceSection
     items: tuple[items.ItemsTable, ...]
     likelihood: tuple[likelihood.LikelihoodRow, ...]
     likelihood_words: tuple[tuple[str, str], ...]
@@ -60,7 +62,7 @@ def content(comparison: Comparison, title: str | None = None) -> Content:
             "Give them to the comparison: compare(fits, responses=responses).",
         )
     noun, named = responses.person_label, tuple(zip(names, fits, strict=True))
-    agreed = agreement(comparison)
+    agreed, concluded = agreement(comparison), conclusions(comparison)
     return Content(
         title=title or f"{responses.name}: estimators compared",
         version=__version__,
@@ -69,6 +71,7 @@ def content(comparison: Comparison, title: str | None = None) -> Content:
         cautions=(
             *words.cautions(responses, names, fits, comparison.failures),
             *likelihood.shortfall_cautions(comparison.pairs),
+            *words.connection_cautions(comparison.connections),
         ),
         status=tuple(status_row(n, f) for n, f in named),
         failures=comparison.failures,
@@ -76,12 +79,13 @@ def content(comparison: Comparison, title: str | None = None) -> Content:
         data=data.data_section(responses),
         systems=systems.systems_section(names, fits, noun),
         agreement=agreed,
+        inference=inference_section(concluded),
         items=tuple(t for n, f in named if (t := items.items_table(n, f, responses)) is not None),
         likelihood=tuple(likelihood.likelihood_row(n, f) for n, f in named),
         likelihood_words=tuple(LIKELIHOOD_WORDS.values()),
         maxima=likelihood.maxima(comparison.pairs),
         sampling=sampling_section(comparison, noun),
-        pictures=tuple(pictures.pictures(comparison, responses)),
+        pictures=tuple(pictures.pictures(comparison, responses, concluded)),
         as_given=words.as_given(named),
         fits=named,
     )

@@ -60,7 +60,7 @@ def data_section(responses: Responses) -> DataSection:
 def _connectivity(responses: Responses) -> str:
     parts, seen, noun = components(responses).n, coverage(responses), responses.person_label
     if parts != 1:
-        return f"{parts} components without a common {noun} or item: nothing compares abilities across them"
+        return f"{parts} components without a common {noun} or item: abilities are not comparable across them"
     return (
         f"one component; items a {noun}: {seen.items_per_person.min()} to {seen.items_per_person.max()}, {noun}s an "
         f"item: {seen.persons_per_item.min()} to {seen.persons_per_item.max()}; every {noun} with responses shares at "

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from psychoeval import plots
 from psychoeval.errors import DataError, NotComparableError
+from psychoeval.plots.rank_claims import rank_claims
 from psychoeval.report.frame import in_standard_frame
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from psychoeval.agreement.comparison import Comparison
+    from psychoeval.agreement.inference_result import InferenceAgreement
     from psychoeval.responses.matrix import Responses
 
 #: A vector picture larger than this is stored as pixels.
@@ -35,8 +37,8 @@ class Picture:
     missing: str
 
 
-def pictures(comparison: Comparison, responses: Responses) -> list[Picture]:
-    """Return the pictures of a comparison, drawn from fits on one scale."""
+def pictures(comparison: Comparison, responses: Responses, concluded: InferenceAgreement | str = "") -> list[Picture]:
+    """Return the pictures of a comparison, drawn from fits on one scale; `concluded` as `report.inference` says."""
     names, fits = comparison.names, [in_standard_frame(f)[0] for f in comparison.fits]
     noun = responses.person_label
     labels = ", ".join(names)
@@ -94,6 +96,17 @@ def pictures(comparison: Comparison, responses: Responses) -> list[Picture]:
             lambda: plots.rank_bump(fits, names=names, noun=noun),
         ),
     ]
+    if not isinstance(concluded, str):
+        wanted.append(
+            (
+                "Which ranks the conclusions leave open",
+                f"Equal bars: two estimators conclude the same. A longer bar tells fewer {noun}s apart; bars of one "
+                f"{noun} that do not meet mean opposite claims.",
+                f"Ranks of the best {noun}s with the ranks that each believed fit leaves open; the counts are in the "
+                "table of conclusions in section 4.",
+                lambda: rank_claims(concluded, names=names),
+            )
+        )
     return [picture(*w) for w in wanted]
 
 

@@ -86,7 +86,9 @@ def systems_section(names: Sequence[str], fits: Sequence[FitResult], noun: str) 
 
 
 def _rows(table: by_id.SideBySide, chosen: by_id.Chosen) -> Rows:
-    ranked, mean_rank = [rank_words(column) for column in by_id.ranks(table).T], by_id.consensus(table)
+    component = table.component
+    ranked = [rank_words(column, component) for column in by_id.ranks(table).T]
+    mean_rank = by_id.consensus(table)
     statuses = [_statuses(f) for f in table.fits]
     rows = []
     for m, suffix in zip(chosen.rows, chosen.suffixes, strict=True):

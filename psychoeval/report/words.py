@@ -15,6 +15,7 @@ from psychoeval.plots import by_id
 from psychoeval.plots.canvas import STATUS_WORDS
 from psychoeval.plots.forest import interval_words
 from psychoeval.report.numbers import name
+from psychoeval.responses.connections import Connections
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 
@@ -157,6 +158,15 @@ def cautions(
             ),
         ]
     )
+
+
+def connection_cautions(found: Connections | None) -> tuple[tuple[str, str], ...]:
+    """Return what keeps persons apart, or hangs by one item or person, each with what to do."""
+    if found is None:
+        return ()
+    apart = [] if found.is_connected else [(found.problem, " ".join(found.remedies))]
+    weak = [tuple(sentence.rsplit(". ", 1)) for sentence in found.weak if sentence.count(". ")]
+    return (*apart, *((f"{what}.", todo) for what, todo in weak))
 
 
 def _first_places(names: Sequence[str], fits: Sequence[FitResult], noun: str) -> str:

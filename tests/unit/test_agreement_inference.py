@@ -66,6 +66,9 @@ def test_each_fit_claims_what_its_ranking_claims(
     apart = int(np.count_nonzero(np.triu(alone.told_apart)))
     found = compare_inference([fit, fit], correction=correction, level=0.9)
     assert found.told_apart == (apart, apart)
+    place = [found.person_ids.index(name) for name in alone.person_ids]
+    np.testing.assert_array_equal(found.low[place, 0], alone.tested_low)
+    np.testing.assert_array_equal(found.high[place, 0], alone.tested_high)
     assert 0 < apart < 66
 
 
@@ -190,6 +193,8 @@ def test_nothing_is_claimed_across_components() -> None:
     assert found.pairs[0].decisions.n == 2
     assert found.pairs[0].decisions.flipped == (("s3", "s2"),)
     assert found.tops == ()
+    np.testing.assert_array_equal(found.low[:, 1], [1, 2, 1, 2, np.nan])
+    np.testing.assert_array_equal(found.high[:, 1], [1, 2, 1, 2, np.nan])
     assert not found.is_connected
     np.testing.assert_array_equal(found.ranks[:, 0], [1, 2, 2, 1, np.nan])
     assert any("nothing is said of the best over all" in s for s in found.sentences)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from psychoeval.agreement.matching import match
-from psychoeval.agreement.ranks import compare_ranks, ranks, tied_groups
+from psychoeval.agreement.ranks import compare_ranks, rank_words, ranks, ranks_within, tied_groups
 from tests.unit.agreement_fits import ids
 
 
@@ -96,3 +96,9 @@ def test_ranks_of_components_are_compared_within_each() -> None:
     same = compare_ranks(ids("p", 14), x, shifted, component)
     assert same is not None
     assert (same.kendall, same.spearman) == pytest.approx((1.0, 1.0))
+
+
+def test_equal_ranks_of_two_components_are_no_tie() -> None:
+    component = np.array([1, 1, 1, 2, 2, -1])
+    found = ranks_within(np.array([3.0, 3.0, 1.0, 5.0, 4.0, 9.0]), component)
+    assert rank_words(found, component) == ["1-2", "1-2", "3", "1", "2", ""]
