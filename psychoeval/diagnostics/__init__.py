@@ -2,6 +2,8 @@
 
 from psychoeval.diagnostics.dif import dif
 from psychoeval.diagnostics.dif_result import DIF
+from psychoeval.diagnostics.dimensionality import dimensionality
+from psychoeval.diagnostics.dimensionality_result import Dimensionality
 from psychoeval.diagnostics.item_fit import ItemFit, item_fit
 from psychoeval.diagnostics.local_dependence import LocalDependence, local_dependence
 from psychoeval.diagnostics.model_fit import ModelFit, model_fit
@@ -13,6 +15,7 @@ from psychoeval.estimators.native.cml_andersen import AndersenTest, andersen_tes
 __all__ = [
     "DIF",
     "AndersenTest",
+    "Dimensionality",
     "ItemFit",
     "LocalDependence",
     "ModelFit",
@@ -20,6 +23,7 @@ __all__ = [
     "PosteriorPredictive",
     "andersen_test",
     "dif",
+    "dimensionality",
     "item_fit",
     "local_dependence",
     "model_fit",

@@ -71,6 +71,12 @@ class Fitted:
         return KnownItems(p.discrimination, p.intercept, p.guessing)
 
     @property
+    def all_ids(self) -> tuple[str, ...]:
+        """Ids of all J given items, in their order."""
+        used, lost = iter(self.responses.item_ids), iter(self.left_out)
+        return tuple(next(used if good else lost) for good in self.used)
+
+    @property
     def counts(self) -> tuple[CountArray, CountArray]:
         """Successes and trials of the used items, (N, used)."""
         return self.responses.successes, self.responses.trials

@@ -67,7 +67,7 @@ def pairwise_q3(fit: FitResult, found: Fitted) -> PairwiseQ3:
     estimate = np.append(fit.abilities.estimate, np.nan)
     theta = estimate[[place.get(name, -1) for name in found.responses.person_ids]]
     data = found.responses
-    q3, used = residual_correlations(data.successes, data.trials, theta, found.items)
+    q3, used, _ = residual_correlations(data.successes, data.trials, theta, found.items)
     counts = pair_counts(data.successes, data.trials)
     tested = counts.varies & (used >= MIN_SHARED) & np.isfinite(q3)
     np.fill_diagonal(tested, False)

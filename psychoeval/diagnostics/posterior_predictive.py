@@ -152,14 +152,8 @@ def _result(
         distribution.add(np.array([value]))
     return PosteriorPredictive.made(
         label, kind, len(far) - 1, known.used, known.because, items.check(), OVERALL, overall.check(),
-        distribution.check(), None if pairs is None else pairs.check(), seen, reason, _ids(known), tuple(notes),
+        distribution.check(), None if pairs is None else pairs.check(), seen, reason, known.all_ids, tuple(notes),
     )  # fmt: skip
-
-
-def _ids(known: Fitted) -> tuple[str, ...]:
-    """Return the ids of all given items, in their order."""
-    used, lost = iter(known.responses.item_ids), iter(known.left_out)
-    return tuple(next(used) if good else next(lost) for good in known.used)
 
 
 def _no_pairs(part: Responses) -> str:

@@ -61,10 +61,25 @@ class PairChiSquares(NamedTuple):
     smallest_expected: FloatArray
 
 
+class PairResiduals(NamedTuple):
+    """What residuals of pairs of items have in common, (J, J) each.
+
+    Parameters
+    ----------
+    correlation : Q3.
+    seen : persons it rests on.
+    covariance : with these as divisor.
+    """
+
+    correlation: FloatArray
+    seen: FloatArray
+    covariance: FloatArray
+
+
 def residual_correlations(
     successes: CountArray, trials: CountArray, theta: FloatArray, items: KnownItems
-) -> tuple[FloatArray, FloatArray]:
-    """Return Q3, the correlation of residuals of each pair of items, and the persons it rests on, (J, J) each.
+) -> PairResiduals:
+    """Return Q3, the correlation of residuals of each pair of items, with the persons and covariance it comes from.
 
     The residual of a cell is its share of successes less P at the person's ability estimate; means and SDs are those
     of the persons who saw both items. NaN where there is nothing to correlate.
@@ -89,8 +104,9 @@ def residual_correlations(
         spread = ss - s**2 / n
         # Rounding leaves a little of a residual that does not vary.
         spread[spread <= 1e-12 * ss] = np.nan
-        r = (sp - s * s.T / n) / np.sqrt(spread * spread.T)
-    return np.clip(r, -1.0, 1.0), n
+        products = sp - s * s.T / n
+        r = products / np.sqrt(spread * spread.T)
+        return PairResiduals(np.clip(r, -1.0, 1.0), n, products / n)
 
 
 def pair_counts(successes: CountArray, trials: CountArray) -> PairCounts:
