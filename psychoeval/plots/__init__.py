@@ -18,6 +18,7 @@ from psychoeval.plots.item_coverage import item_coverage
 from psychoeval.plots.pair_differences import pair_differences
 from psychoeval.plots.plane import item_plane
 from psychoeval.plots.prior_posterior import prior_posterior
+from psychoeval.plots.rank_claims import rank_claims
 from psychoeval.plots.rank_intervals import rank_intervals
 from psychoeval.plots.rank_probabilities import rank_probabilities
 from psychoeval.plots.scatter_abilities import ability_scatter
@@ -43,6 +44,7 @@ __all__ = [
     "pair_differences",
     "prior_posterior",
     "rank_bump",
+    "rank_claims",
     "rank_intervals",
     "rank_probabilities",
     "score_check",
