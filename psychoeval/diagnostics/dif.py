@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from psychoeval.audit.paired import Correction, adjust
 from psychoeval.audit.settings import check_level, check_whole
 from psychoeval.diagnostics.dif_groups import TESTED, Groups, find_groups, power_notes
+from psychoeval.diagnostics.dif_likelihood import LikelihoodMethod
 from psychoeval.diagnostics.dif_logistic import Kind, LogisticMethod
 from psychoeval.diagnostics.dif_matching import Abilities, Proportions
 from psychoeval.diagnostics.dif_purification import Purification, purify, require_anchors
@@ -46,6 +47,9 @@ class Procedure(Protocol):
 
     def test(self, anchors: BoolArray) -> ItemTests:
         """Test all items with these anchors."""
+
+    def finish(self, tested: ItemTests, anchors: BoolArray) -> ItemTests:
+        """Add what is not needed to find the anchors."""
 
 
 def dif(
@@ -92,13 +96,18 @@ def dif(
     positive where the item is harder for the focal group, and ``unsigned_area`` (Raju 1988), with intervals by the
     delta method, of which the unsigned one's is no good near 0; ``area_status``.
 
+    ``"likelihood-ratio"``: one calibration of both groups, each with its own mean and SD of abilities; twice what the
+    log-likelihood gains when an item's parameters are free in each group (Thissen, Steinberg & Wainer 1988, in Wainer &
+    Braun, Test validity). Items that are no anchors are free throughout. Two groups; J calibrations a round of
+    purification. Columns as of ``"wald"``, from calibrations with that item free.
+
     Parameters
     ----------
     responses : Responses
         N systems on J items, binary or counts, cells may be missing.
     groups : str or sequence of length N
         A column of `responses.persons`, or a label each.
-    method : {"logistic", "wald"}
+    method : {"logistic", "wald", "likelihood-ratio"}
     reference : str, optional
         The group that others are compared with; by default the largest.
     anchors : sequence of str, optional
@@ -115,8 +124,8 @@ def dif(
         Of ``"logistic"``: proportion right over trials on the anchors that a system ran (by default), or its WLE
         on them, with items from one `mml` fit of all groups, for systems that ran different ones.
     model : str or ItemModel, optional
-        Of abilities that match: by default Rasch. Of ``"wald"`` by default 2PL, and Rasch, which compares difficulties
-        alone, where a group has at most 100 systems. A name means no priors.
+        Of abilities that match: by default Rasch. Of the other methods by default 2PL, and Rasch, which compares
+        difficulties alone, where a group has at most 100 systems. A name means no priors.
     linking : {"stocking-lord", "haebara", "mean-sigma", "mean-mean"}, optional
         Of ``"wald"``.
     correction : {"holm", "benjamini-hochberg", "none"}
@@ -208,7 +217,7 @@ def _procedure(
     built = _model(model or ("Rasch" if few else "2PL"))
     if method == "wald":
         return wald_method(responses, groups, built, linking, level)
-    raise SettingsError(f"method={method!r} is not built yet.", "Choose logistic or wald.")
+    return LikelihoodMethod(responses.select(items=groups.comparable), groups, built, level)
 
 
 def _model(model: str | ItemModel) -> ItemModel:
@@ -256,10 +265,9 @@ def _run(
         return np.asarray(np.nan_to_num(test(anchors).p, nan=1.0) < alpha)
 
     require_anchors(candidates)
-    if not purified:
-        return Purification(candidates, "not asked for", 1, ()), test(candidates)
-    found = purify(flag, candidates, max_rounds)
-    return found, test(found.anchors)
+    unasked = Purification(candidates, "not asked for", 1, ())
+    found = purify(flag, candidates, max_rounds) if purified else unasked
+    return found, tester.finish(test(found.anchors), found.anchors)
 
 
 def _without_anchors(tested: ItemTests, anchors: BoolArray) -> ItemTests:

@@ -81,6 +81,10 @@ class LogisticMethod:
                 blocks[-1] |= _mantel_haenszel(x, n, score, group, self.level)
         return self._joined(places, blocks, self.matching.notes(anchors))
 
+    def finish(self, tested: ItemTests, anchors: BoolArray) -> ItemTests:
+        """Return the tests: their effects are there."""
+        return tested
+
     def _has_strata(self, anchors: BoolArray) -> bool:
         """Whether two groups ran all anchors once, so that numbers right make strata."""
         alike = bool((self.responses.trials[:, anchors] == 1).all()) and self.responses.is_binary

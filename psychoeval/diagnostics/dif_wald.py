@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from psychoeval.agreement.linking_sides import Anchors, anchors
+from psychoeval.diagnostics.dif_curves import curve_columns
 from psychoeval.diagnostics.dif_groups import TESTED, Groups
 from psychoeval.diagnostics.dif_purification import require_anchors
 from psychoeval.diagnostics.dif_result import ItemTests
 from psychoeval.errors import ConvergenceWarning, DataError
 from psychoeval.fitting import fit
 from psychoeval.irt.anchor_drift import differences_with_errors, wald
-from psychoeval.irt.dif_area import Areas, areas
+from psychoeval.irt.dif_area import areas
 from psychoeval.irt.linking import Constants, LinkingMethod, has_one_slope, linking_constants
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import in_place
@@ -73,21 +72,21 @@ class WaldMethod:
         constants = self._constants(anchors[self.usable])
         found = wald(differences_with_errors(first, second, constants, covariance))
         area = areas(first, second, constants, covariance)
-        columns: dict[str, NDArray[Any]] = {
-            name: in_place(v, self.usable, self.usable.size) for name, v in self._columns(constants, area)
-        }
+        a, b = constants.scale, constants.shift
+        focal = np.stack([first[:, 0] / a, first[:, 1] - b / a * first[:, 0], first[:, 2]], axis=1)
+        columns = curve_columns(focal, second, area, self.usable, self.level)
         status = np.array(self.status, dtype=object)
         status[self.usable] = np.where(found[1] > 0, TESTED, "no variance left: the linking made it equal")
-        area_status = np.full(self.usable.size, "not tested", dtype=object)
-        area_status[self.usable] = _area_status(first, second, area)
         statistic, df, p = (
             in_place(v, self.usable, self.usable.size)
             for v in (found[0], np.where(found[1] > 0, found[1], np.nan), found[2])
         )
-        a, b = constants.scale, constants.shift
         told = f"Abilities of {self.groups.names[1]} on the scale of {self.groups.names[0]}: {a:.3g} theta + {b:.3g}."
-        columns["area_status"] = area_status
         return ItemTests(statistic, df, p, tuple(str(s) for s in status), columns, (told, *self.fit_notes))
+
+    def finish(self, tested: ItemTests, anchors: BoolArray) -> ItemTests:
+        """Return the tests: their effects are there."""
+        return tested
 
     def _constants(self, used: BoolArray) -> Constants:
         require_anchors(used)
@@ -97,26 +96,6 @@ class WaldMethod:
         jacobian = np.zeros((2, 2, used.size, 3))
         jacobian[:, :, used] = found.jacobian
         return Constants(found.scale, found.shift, jacobian)
-
-    def _columns(self, constants: Constants, area: Areas) -> list[tuple[str, FloatArray]]:
-        """Return parameters of both groups on one scale, and areas with intervals, of the usable items."""
-        first, second, z = self.common.first, self.common.second, ndtri(0.5 + self.level / 2)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            b1, b2 = (np.where(i[:, 0] != 0, -i[:, 1] / i[:, 0], np.nan) for i in (first, second))
-        return [
-            ("slope_reference", second[:, 0]), ("slope_focal", first[:, 0] / constants.scale),
-            ("difficulty_reference", b2), ("difficulty_focal", constants.scale * b1 + constants.shift),
-            ("signed_area", area.signed), ("signed_low", area.signed - z * area.signed_error),
-            ("signed_high", area.signed + z * area.signed_error),
-            ("unsigned_area", area.unsigned), ("unsigned_low", np.maximum(area.unsigned - z * area.unsigned_error, 0)),
-            ("unsigned_high", area.unsigned + z * area.unsigned_error),
-        ]  # fmt: skip
-
-
-def _area_status(first: FloatArray, second: FloatArray, area: Areas) -> NDArray[np.object_]:
-    infinite = first[:, 2] != second[:, 2]
-    lacking = np.where(infinite, "infinite: the lower asymptotes differ", "a slope is flat or of another sign")
-    return np.where(np.isfinite(area.signed), TESTED, lacking).astype(object)
 
 
 def wald_method(

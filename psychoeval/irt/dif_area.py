@@ -60,17 +60,42 @@ def areas(
     ([0.5, 0.0], [0.5, 0.693147])
     """
     a, b = constants.scale, constants.shift
-    linked = np.stack([first[:, 0] / a, first[:, 1] - b / a * first[:, 0]], axis=1)
-    at = np.concatenate([linked, second[:, :2]], axis=1)
-    exists = (np.minimum(linked[:, 0], second[:, 0]) >= UNSTABLE_SLOPE) & (first[:, 2] == second[:, 2])
-    at = np.where(exists[:, None], at, np.array([1.0, 0.0, 1.0, 0.0]))
-    rest = np.where(exists, 1.0 - second[:, 2], np.nan)
+    linked = np.stack([first[:, 0] / a, first[:, 1] - b / a * first[:, 0], first[:, 2]], axis=1)
+    at, rest = _curves(linked, second)
     out = [rest * f(at) for f in (_signed, _unsigned)]
     if covariance is None:
         none = np.full(rest.size, np.nan)
         return Areas(out[0], none, out[1], none)
     errors = [rest * _error(_gradient(f, at), first, constants, covariance) for f in (_signed, _unsigned)]
     return Areas(out[0], errors[0], out[1], errors[1])
+
+
+def areas_together(first: FloatArray, second: FloatArray, covariance: FloatArray) -> Areas:
+    """Return the areas of M items whose parameters for both groups come from one calibration, with errors.
+
+    Parameters
+    ----------
+    first, second : (M, 3) arrays
+        a, d, c on one scale; see `areas`.
+    covariance : (M, 6, 6) array
+        Of (a, d, c) of the first group, then of the second; NaN where unknown.
+    """
+    at, rest = _curves(first, second)
+    found = []
+    for f in (_signed, _unsigned):
+        gradient = np.zeros((len(at), 6))
+        gradient[:, [0, 1, 3, 4]] = _gradient(f, at)
+        variance = np.einsum("mp,mpq,mq->m", gradient, covariance, gradient)
+        found += [rest * f(at), rest * np.sqrt(np.maximum(variance, 0.0))]
+    return Areas(*found)
+
+
+def _curves(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return (a1, d1, a2, d2), (M, 4), and 1 - c, NaN where there is no area."""
+    exists = (np.minimum(first[:, 0], second[:, 0]) >= UNSTABLE_SLOPE) & (first[:, 2] == second[:, 2])
+    at = np.concatenate([first[:, :2], second[:, :2]], axis=1)
+    at = np.where(exists[:, None], at, np.array([1.0, 0.0, 1.0, 0.0]))
+    return at, np.where(exists, 1.0 - second[:, 2], np.nan)
 
 
 def _signed(at: FloatArray) -> FloatArray:
