@@ -13,6 +13,7 @@ import typer
 from psychoeval._version import __version__
 from psychoeval.cli.audit import audit_data
 from psychoeval.cli.console import fit_progress, print_json, print_rows, say
+from psychoeval.cli.diagnose import diagnose_fit
 from psychoeval.cli.dif import dif_data
 from psychoeval.cli.inputs import (
     Data,
@@ -36,7 +37,7 @@ from psychoeval.cli.openeval import openeval
 from psychoeval.cli.output import print_comparison, print_fit, print_states
 from psychoeval.cli.paths import path_option
 from psychoeval.cli.release import drift, split
-from psychoeval.cli.trust import trust_data
+from psychoeval.cli.trust import assessment_for, trust_data
 from psychoeval.errors import SettingsError
 
 EXIT_USAGE, EXIT_ENGINE, EXIT_UNBELIEVED, EXIT_INTERRUPTED = 2, 3, 4, 130
@@ -54,6 +55,7 @@ app.command("audit")(audit_data)
 app.command("link")(link_fits)
 app.command("trust")(trust_data)
 app.command("dif")(dif_data)
+app.command("diagnose")(diagnose_fit)
 openeval.command()(split)
 openeval.command()(drift)
 app.add_typer(openeval, name="openeval")
@@ -152,7 +154,7 @@ def compare(
     if report is not None and not interrupted:
         from psychoeval.report.html import report as write_report
 
-        written = write_report(comparison, report).resolve()
+        written = write_report(comparison, report, assessment=assessment_for(comparison)).resolve()
     print_comparison(comparison, responses, table, output)
     if written is not None:
         print(written, file=sys.stdout if output == "table" else sys.stderr)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from psychoeval.cli.console import print_json, print_table
+from psychoeval.cli.console import print_json, print_table, say
 from psychoeval.cli.inputs import Data, FormatOption, MissingOption, ReadOption, ReportOption, load_responses
 from psychoeval.cli.paths import path_option
 
 if TYPE_CHECKING:
+    from psychoeval.agreement.comparison import Comparison
     from psychoeval.cli.console import Format
     from psychoeval.trust.assessment import Assessment
+
+#: Of larger data the report of a comparison says nothing of claims: 100 refits would take minutes.
+MOST_CELLS: Final = 200_000
 
 
 def trust_data(
@@ -61,6 +65,25 @@ def trust_data(
     refitting = found.evidence.refitting
     if refitting is not None and refitting.replications.interrupted:
         raise typer.Exit(130)
+
+
+def assessment_for(comparison: Comparison) -> Assessment | None:
+    """Return what may be claimed by the first believed `mml` fit of a comparison; None where that is not to be had."""
+    from psychoeval.errors import PsychoevalError
+    from psychoeval.trust.assessment import assess
+
+    responses = comparison.responses
+    judged = [f for f in comparison.fits if f.estimator == "mml" and f.convergence.believed]
+    if responses is None or not judged or responses.n_persons < 4:
+        return None
+    if responses.trials.size > MOST_CELLS:
+        say("What may be claimed is not in the report: refits of so many cells take long. Run psychoeval trust.")
+        return None
+    try:
+        return assess(responses, fit=judged[0])
+    except PsychoevalError as error:
+        say(f"What may be claimed is not in the report: {error.problem}")
+        return None
 
 
 def print_assessment(found: Assessment, output: Format) -> None:

@@ -17,6 +17,16 @@ from psychoeval.results.fit_result import LIKELIHOOD_WORDS, FitResult
 
 if TYPE_CHECKING:
     from psychoeval.agreement.comparison import Comparison
+    from psychoeval.trust.assessment import Assessment
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsSection:
+    """What may be claimed, judged by one fit; rows have statement, grade, because, change."""
+
+    label: str
+    refits: int
+    rows: tuple[dict[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +53,10 @@ class Content:
     pictures: tuple[pictures.Picture, ...]
     as_given: str
     fits: tuple[tuple[str, FitResult], ...]
+    claims: ClaimsSection | None
 
 
-def content(comparison: Comparison, title: str | None = None) -> Content:
+def content(comparison: Comparison, title: str | None = None, assessment: Assessment | None = None) -> Content:
     """Gather the report of a comparison.
 
     Raises
@@ -88,4 +99,14 @@ def content(comparison: Comparison, title: str | None = None) -> Content:
         pictures=tuple(pictures.pictures(comparison, responses, concluded)),
         as_given=words.as_given(named),
         fits=named,
+        claims=None if assessment is None else _claims(assessment, responses.sha256),
     )
+
+
+def _claims(assessment: Assessment, sha256: str) -> ClaimsSection:
+    found = assessment.evidence
+    if found.responses.sha256 != sha256:
+        raise NotComparableError("The assessment is of other data than the comparison.", "Assess the same responses.")
+    rows = assessment.to_frame().to_dict("records")
+    refits = 0 if found.refitting is None else found.refitting.n_believed
+    return ClaimsSection(found.fit.label, refits, tuple({str(k): str(v) for k, v in row.items()} for row in rows))

@@ -14,12 +14,15 @@ from psychoeval.report.content import Content, content
 
 if TYPE_CHECKING:
     from psychoeval.agreement.comparison import Comparison
+    from psychoeval.trust.assessment import Assessment
 
 #: Characters that HTML does not allow, from data or an engine's messages.
 _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
-def report(comparison: Comparison, path: str | Path, *, title: str | None = None) -> Path:
+def report(
+    comparison: Comparison, path: str | Path, *, title: str | None = None, assessment: Assessment | None = None
+) -> Path:
     """Write a comparison as one self-contained HTML file: inline styles and pictures, no scripts, no network.
 
     Parameters
@@ -30,6 +33,8 @@ def report(comparison: Comparison, path: str | Path, *, title: str | None = None
         Of the file; missing folders are made, an existing file is replaced in one step, links are followed.
     title : str, optional
         Heading; by default it names the data.
+    assessment : Assessment, optional
+        From `psychoeval.trust.assess`: what may be claimed becomes the first page.
 
     Returns
     -------
@@ -40,10 +45,12 @@ def report(comparison: Comparison, path: str | Path, *, title: str | None = None
     ------
     EngineUnavailableError
         Without Matplotlib or Jinja2.
+    NotComparableError
+        If the assessment is of other data.
     SettingsError
         If the file cannot be written, or `path` is a folder, a device, a pipe or a socket.
     """
-    return write_page("report.html.j2", lambda: content(comparison, title), path)
+    return write_page("report.html.j2", lambda: content(comparison, title, assessment), path)
 
 
 def render(what: Content) -> str:

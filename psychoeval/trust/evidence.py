@@ -64,9 +64,9 @@ class Evidence:
         return float(values.mean()), float(low), float(high)
 
     def monte_carlo_error(self, metric: str) -> float:
-        """Return the standard error of the mean of a metric over refits; NaN below two."""
+        """Return the standard error of the mean of a metric over refits; 0 below two, where nothing is known of it."""
         values = np.empty(0) if self.refitting is None else self.refitting.values(metric)
-        return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else np.nan
+        return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
 
     def unlike(self) -> tuple[str, ...]:
         """Return the statistics in which the data are not like data simulated from the fit.

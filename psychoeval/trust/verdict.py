@@ -56,7 +56,10 @@ def _ranking(found: Evidence) -> Claim:
     mean, low, high = found.recovered("tau")
     words = _refits(found, f"tau with the true order {mean:.2f} on average, {low:.2f} to {high:.2f}", mean)
     change = f"more items, or items of the difficulty of the {found.noun}s: tau grows with the reliability"
-    reasons = [*_stops(found), graded(mean, limits.TAU_SUPPORTED, limits.TAU_FAILED, words, change)]
+    reasons = [
+        *_stops(found),
+        graded(mean, limits.TAU_SUPPORTED, limits.TAU_FAILED, words, change, error=found.monte_carlo_error("tau")),
+    ]
     if not mean < limits.TAU_FAILED.value and low < limits.TAU_FAILED.value:
         reasons.append(
             Reason(f"In single refits tau falls to {low:.2f}.", "with care", change, limits.TAU_FAILED.reason)
@@ -125,14 +128,14 @@ def _parameters(found: Evidence, term: str) -> Claim:
     mean, low, high = found.recovered(f"r_{term}")
     words = _refits(found, f"{plural} correlate {mean:.2f} with the true ones, {low:.2f} to {high:.2f}", mean)
     change = f"more {found.noun}s" + (", or priors on the items" if term == "discrimination" else "")
-    reasons.append(graded(mean, limits.PARAMETERS_FOUND, limits.PARAMETERS_LOST, words, change))
+    error = found.monte_carlo_error(f"r_{term}")
+    reasons.append(graded(mean, limits.PARAMETERS_FOUND, limits.PARAMETERS_LOST, words, change, error=error))
     mean = found.recovered(f"{term}_coverage")[0]
     if np.isfinite(mean):
-        # Few refits leave the share uncertain: it counts as too low only where two of its errors say so.
-        error = np.nan_to_num(found.monte_carlo_error(f"{term}_coverage"))
+        error = found.monte_carlo_error(f"{term}_coverage")
         words = _refits(found, f"the printed 95% intervals hold the truth in {mean:.0%} (+- {error:.1%})", mean)
         change = "another estimator, or priors that suit the items"
-        reasons.append(graded(mean + 2 * error, limits.INTERVALS_HOLD, limits.INTERVALS_FAIL, words, change))
+        reasons.append(graded(mean, limits.INTERVALS_HOLD, limits.INTERVALS_FAIL, words, change, error=error))
     return Claim(name, statement, (*reasons, *_likeness(found)))
 
 

@@ -16,7 +16,7 @@ from benchmarks._interval_worlds import simulate
 from benchmarks.verdict_calibration import judge, table, truths
 from psychoeval.cli.commands import app
 from psychoeval.cli.console import plain
-from psychoeval.errors import DataError, DisconnectedDataError, SettingsError
+from psychoeval.errors import DataError, DisconnectedDataError, NotComparableError, SettingsError
 from psychoeval.trust import Assessment, assess
 from psychoeval.trust.claims import Claim, Reason, graded
 from psychoeval.trust.thresholds import TAU_FAILED, TAU_SUPPORTED
@@ -32,7 +32,7 @@ def long_test() -> Assessment:
 @pytest.fixture(scope="module")
 def many_systems() -> Assessment:
     """400 systems on 8 items: little is known of the order."""
-    return assess(simulate(400, 8, 0).responses, replications=10)
+    return assess(simulate(400, 8, 0).responses, replications=30)
 
 
 def test_a_claim_has_the_worst_grade_of_its_reasons() -> None:
@@ -53,6 +53,13 @@ def test_a_value_is_held_to_two_limits(value: float, grade: str) -> None:
     assert reason.allows == grade
     assert bool(reason.change) == (grade != "supported")
     assert "arXiv:2607.15190" in reason.threshold
+
+
+def test_what_two_errors_reach_is_neither_above_nor_below_a_limit() -> None:
+    def grade(value: float) -> str:
+        return graded(value, TAU_SUPPORTED, TAU_FAILED, "words", "change", error=0.02).allows
+
+    assert [grade(v) for v in (0.85, 0.83, 0.57, 0.55)] == ["supported", "with care", "with care", "not supported"]
 
 
 def test_few_systems_with_many_items_know_their_order_but_no_items_to_remove(long_test: Assessment) -> None:
@@ -129,6 +136,28 @@ def test_the_report_begins_with_the_claims(long_test: Assessment, tmp_path: Path
     assert "No model is fitted here" not in page
     assert "Not drawn" not in page
     assert page.count("data:image/") == 3
+
+
+@pytest.mark.needs("report")
+def test_the_report_of_a_comparison_begins_with_the_claims(tmp_path: Path) -> None:
+    path, page = tmp_path / "d.csv", tmp_path / "c.html"
+    pe.write_table(simulate(12, 30, 0).responses, path)
+    options = ["compare", str(path), "--estimators", "mml,simple-average", "--report", str(page)]
+    printed = CliRunner().invoke(app, options)
+    assert printed.exit_code == 0, printed.output
+    text = page.read_text(encoding="utf-8")
+    assert text.index("What may be claimed") < text.index("Can these results be believed?")
+    assert text.count("<strong>not supported</strong>") >= 2
+    CliRunner().invoke(app, [*options[:3], "simple-average", *options[4:]])
+    assert "What may be claimed" not in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.needs("report")
+def test_an_assessment_of_other_data_is_no_first_page(long_test: Assessment, tmp_path: Path) -> None:
+    other = simulate(12, 30, 0).responses
+    comparison = pe.compare(pe.fit_many(other, ["simple-average", "additive"]))
+    with pytest.raises(NotComparableError, match="other data"):
+        pe.report(comparison, tmp_path / "c.html", assessment=long_test)
 
 
 def test_the_command_prints_grades_and_goes_on_from_its_store(tmp_path: Path) -> None:

@@ -1,0 +1,39 @@
+"""Two data sets of opposite shape get opposite verdicts: few systems and many items, many persons and few items."""
+
+from __future__ import annotations
+
+import psychoeval as pe
+from psychoeval.trust import assess
+
+
+def test_swe_bench_verified_has_an_order_but_no_item_parameters() -> None:
+    """35 systems, their abilities skewed; 110 of 500 items nobody ever solved."""
+    found = assess(pe.load_dataset("swebench-verified"), replications=10)
+    assert found.evidence.fit.label == "mml Rasch"
+    assert {c.name: c.grade for c in found.claims} == {
+        "ranking": "with care",
+        "top": "not supported",
+        "neighbors": "not supported",
+        "difficulties": "with care",
+        "discriminations": "not supported",
+        "removing_items": "not supported",
+    }
+    against = " ".join(r.words for r in found["ranking"].against)
+    assert "Skewness: -1.1" in against
+    assert "4 of 35 systems have at most 5 items" in against
+    assert "110 never right" in found.evidence.conditions["saturation"].words
+    assert found.evidence.recovered("tau")[0] > 0.9
+
+
+def test_lsat7_has_item_difficulties_but_no_order() -> None:
+    """1000 persons on five items: 32 answer patterns cannot order a thousand persons."""
+    found = assess(pe.load_dataset("lsat7"), replications=10)
+    assert found.evidence.fit.label == "mml 2PL [hierarchical]"
+    assert {c.name: c.grade for c in found.claims if c.name in ("ranking", "top", "neighbors")} == {
+        "ranking": "not supported",
+        "top": "not supported",
+        "neighbors": "not supported",
+    }
+    assert found["difficulties"].grade == "supported"
+    assert found["removing_items"].grade == "with care"
+    assert found.evidence.recovered("tau")[0] < 0.6
