@@ -66,10 +66,10 @@ def _top(names: Sequence[str], top: TopGroup, noun: str) -> str:
         ties = ", ties included" if len(top.ids) > top.k else ""
         return f"All estimators name the same {best}: {some(top.ids)}{ties}."
     parts = []
-    for who, row in list(zip(top.ids, top.members, strict=True)):
+    for who, row in zip(top.ids, top.members, strict=True):
         if not row.all():
             by = [n for n, inside in zip(names, row, strict=True) if inside]
-            parts.append(f"{who!r} is among them by {some_of(by[:_MOST], len(by))} only")
+            parts.append(f"{who!r} by {len(by)} of {len(names)} only ({some_of(by[:_MOST], len(by))})")
     sure = f"{some(top.agreed)} by all" if top.agreed else "nobody by all"
     return f"The {best}: {sure}; {some_of(parts[:_MOST], len(parts), '; ')}."
 
