@@ -30,7 +30,7 @@ __all__ = [
 def probe(engine: str) -> EngineState:
     """Return the state of an engine.
 
-    They are numpy, r, mirt, rpy2, lme4, psych, erm, equateirt, brms, stanli, cmdstan, pystan, arviz, report and
+    They are numpy, r, mirt, rpy2, lme4, psych, erm, equateirt, catr, brms, stanli, cmdstan, pystan, arviz, report and
     parquet. The first call for R costs the start of one child process (about .3 s), that for rpy2 another; later ones
     nothing.
 
@@ -79,6 +79,7 @@ _PROBES: dict[str, Callable[[], EngineState]] = {
     "psych": partial(r_package, "psych", "r-cran-psych"),
     "erm": partial(r_package, "eRm"),
     "equateirt": partial(r_package, "equateIRT"),
+    "catr": partial(r_package, "catR"),
     "brms": partial(r_package, "brms", "r-cran-brms"),
     "stanli": partial(python_packages, "stanli", ("stanli",)),
     "cmdstan": cmdstan,

@@ -26,6 +26,7 @@ psychoeval:package|psych|2.2.9||||
 psychoeval:package|brms|2.18||||
 psychoeval:package|eRm|1.0-10|1.0-10|4.2.2|/lib/two/eRm|{nothing}
 psychoeval:package|equateIRT|2.5.2||||
+psychoeval:package|catR|3.17||||
 psychoeval:end
 """.replace("|", "\t")
 

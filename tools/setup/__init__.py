@@ -9,7 +9,7 @@ Environment
 PSYCHOEVAL_CRAN
     A folder of R packages: an R repository, or one that holds a repository ``source`` and perhaps repositories of
     packages built for a distribution and R, named like ``debian12-r4.2-amd64``. By default ``../shared/cran`` where
-    that exists; else mirt, eRm and equateIRT come from the repositories that R has configured.
+    that exists; else mirt, eRm, equateIRT and catR come from the repositories that R has configured.
 PSYCHOEVAL_REQUIRE
     Engines, comma-separated, without which set-up has failed.
 """

@@ -31,7 +31,7 @@ def main() -> int:
         environment.install_package()
     problems: dict[str, str] = {}
     states = environment.engines()
-    for package in ("mirt", "eRm", "equateIRT"):
+    for package in ("mirt", "eRm", "equateIRT", "catR"):
         if states["r"].available and not states[package.lower()].available:
             problems[package.lower()] = mirt.install(states["r"], package)
     if states["r"].available and not states["rpy2"].available:
@@ -44,7 +44,7 @@ def system_packages() -> None:
     if not debian.can_use_apt():
         return
     states = {state.engine: state for state in availability.doctor()}
-    r, packages = states["r"], ("mirt", "lme4", "psych", "erm", "equateirt", "brms")
+    r, packages = states["r"], ("mirt", "lme4", "psych", "erm", "equateirt", "catr", "brms")
     no_r = shutil.which("Rscript") is None and not os.environ.get("R_HOME")
     debians = r.available and r.paths["R_HOME"] == "/usr/lib/R"
     if no_r or (debians and not all(states[name].available for name in packages)):

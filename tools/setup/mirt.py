@@ -1,4 +1,4 @@
-"""mirt, and the tests' eRm and equateIRT: from a local folder of R packages, or from repositories that R knows."""
+"""mirt, and the tests' eRm, equateIRT and catR: from a local folder of R packages, or from repositories that R knows."""
 
 from __future__ import annotations
 
