@@ -1,5 +1,6 @@
 """Where a fit and its responses disagree: items, pairs of items and persons, and the model as a whole."""
 
+from psychoeval.diagnostics.diagnosis import Diagnosis, diagnose
 from psychoeval.diagnostics.dif import dif
 from psychoeval.diagnostics.dif_result import DIF
 from psychoeval.diagnostics.dimensionality import dimensionality
@@ -15,6 +16,7 @@ from psychoeval.estimators.native.cml_andersen import AndersenTest, andersen_tes
 __all__ = [
     "DIF",
     "AndersenTest",
+    "Diagnosis",
     "Dimensionality",
     "ItemFit",
     "LocalDependence",
@@ -22,6 +24,7 @@ __all__ = [
     "PersonFit",
     "PosteriorPredictive",
     "andersen_test",
+    "diagnose",
     "dif",
     "dimensionality",
     "item_fit",
