@@ -1,4 +1,4 @@
-"""mirt, and the tests' eRm, equateIRT and catR: from a local folder of R packages, or from repositories that R knows."""
+"""mirt, and what tests need (eRm, equateIRT, catR): from a local folder of R packages, or from repositories R knows."""
 
 from __future__ import annotations
 
