@@ -98,6 +98,8 @@ def require_connected(responses: Responses) -> None:
     found = components(responses)
     if found.n <= 1:
         return
+    from psychoeval.responses.connections import connections  # it stands on this module
+
     label = responses.person_label
     parts = []
     for c in range(min(found.n, _NAMED_COMPONENTS)):
@@ -110,7 +112,7 @@ def require_connected(responses: Responses) -> None:
     raise DisconnectedDataError(
         f"The responses fall into {found.n} components that have no {label} and no item in common: "
         f"{some_of(parts, found.n, '; ')}. Across them abilities and difficulties cannot be compared.",
-        f"Fit each component alone (responses.select), or add {label}s or items that link them.",
+        " ".join(["Fit each component alone (select_component; --component 1).", *connections(responses).remedies]),
     )
 
 

@@ -260,7 +260,8 @@ class FitResult:
         Returns
         -------
         DataFrame
-            ``person, estimate, std_error, conf_low, conf_high, status, method, scale``.
+            ``person, estimate, std_error, conf_low, conf_high, status, method, scale``; and ``component`` where the
+            data fall into several: abilities of different ones are not comparable.
         """
         import pandas as pd
 
@@ -279,7 +280,7 @@ class FitResult:
             )
         a = self.abilities
         low, high = a.interval(level)
-        return pd.DataFrame(
+        table = pd.DataFrame(
             {
                 "person": a.person_ids,
                 "estimate": a.estimate,
@@ -291,6 +292,7 @@ class FitResult:
                 "scale": a.scale,
             }
         )
+        return table if self.components is None else table.assign(component=self.components)
 
     def save(self, path: str | Path) -> Path:
         """Write the result to a file without pickle; see `psychoeval.results.storage`."""

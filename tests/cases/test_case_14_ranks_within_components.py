@@ -49,7 +49,11 @@ def test_abilities_carry_their_component(comparison: Comparison) -> None:
     for fit in comparison.fits:
         assert fit.components is not None
         assert fit.components.tolist() == [1] * 6 + [2] * 6
-    assert [f.label for f in comparison.failures] == ["mml Rasch"]
+        assert fit.ability_table()["component"].tolist() == [1] * 6 + [2] * 6
+    (failed,) = comparison.failures
+    assert failed.label == "mml Rasch"
+    assert "--component 1" in failed.remedy
+    assert "'algebra_4'" in failed.remedy
 
 
 def test_no_rank_column_goes_across(comparison: Comparison) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import doctest
 import json
 import tracemalloc
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import psychoeval as pe
+from psychoeval.agreement import inference, ranks
 from psychoeval.agreement.inference import compare_inference
 from psychoeval.agreement.inference_result import InferencePair
 from psychoeval.audit.paired import Correction
@@ -43,6 +46,13 @@ def responses() -> pe.Responses:
     rng = np.random.default_rng(3)
     p = 1 / (1 + np.exp(-(rng.normal(0, 1.2, 12)[:, None] - rng.normal(0, 1, 40))))
     return pe.Responses.from_array((rng.random(p.shape) < p).astype(int))
+
+
+@pytest.mark.parametrize("module", [inference, ranks])
+def test_examples_in_docstrings(module: ModuleType) -> None:
+    found = doctest.testmod(module)
+    assert found.failed == 0
+    assert found.attempted
 
 
 def test_decisions_are_counted_as_by_hand() -> None:
