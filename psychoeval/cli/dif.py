@@ -46,7 +46,9 @@ def dif_data(
     matching: Annotated[
         Literal["proportion", "ability"] | None, typer.Option(help="Of logistic; by default proportion.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="Rasch, 1PL or 2PL: of wald, and of ability that matches.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Rasch, 1PL or 2PL, of all but logistic; and of ability that matches.")
+    ] = None,
     linking: Annotated[LinkingMethod | None, typer.Option(help="Of wald; by default stocking-lord.")] = None,
     correction: Annotated[
         Literal["holm", "benjamini-hochberg", "none"], typer.Option(help="benjamini-hochberg: false discovery rate.")

@@ -8,6 +8,8 @@ from typing import Final, Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from psychoeval.agreement.concurrent_data import GroupsLike
+from psychoeval.agreement.matching import check_responses
 from psychoeval.audit.paired import Correction, adjust
 from psychoeval.audit.settings import check_level, check_whole
 from psychoeval.diagnostics.dif_groups import TESTED, Groups, find_groups, power_notes
@@ -21,7 +23,6 @@ from psychoeval.errors import DataError, SettingsError
 from psychoeval.estimators.settings import check_choice, check_flag
 from psychoeval.irt.linking import LinkingMethod
 from psychoeval.irt.models import ItemModel
-from psychoeval.responses.continuous import not_continuous
 from psychoeval.responses.matrix import Responses
 from psychoeval.wording import some
 
@@ -54,7 +55,7 @@ class Procedure(Protocol):
 
 def dif(
     responses: Responses,
-    groups: str | Sequence[object],
+    groups: GroupsLike,
     method: Method = "logistic",
     *,
     reference: str | None = None,
@@ -105,8 +106,8 @@ def dif(
     ----------
     responses : Responses
         N systems on J items, binary or counts, cells may be missing.
-    groups : str or sequence of length N
-        A column of `responses.persons`, or a label each.
+    groups : str, mapping or sequence of length N
+        A column of `responses.persons`, a label by id, or a label each.
     method : {"logistic", "wald", "likelihood-ratio"}
     reference : str, optional
         The group that others are compared with; by default the largest.
@@ -145,6 +146,16 @@ def dif(
     SettingsError
         For unknown settings, groups and anchors.
 
+    Notes
+    -----
+    Simulated Rasch data, persons a group x items, p < .05 without adjustment, purified, Monte Carlo errors .002 to .005.
+    Items without DIF where the focal group is 1 SD worse (60 to 200 data sets): logistic .062 (30 x 100), .058 (100 x
+    40), .056 (250 x 40); Wald .045, .053, .050. Logistic regression is a little liberal where groups differ and scores
+    err: with slopes that differ (SD of log a .3) uniform DIF is found in .07 of sound items at 250 x 20 and .05 at
+    250 x 100. At 30 x 100 any item is flagged after Holm's adjustment in .10 of the data sets, by Wald in .04. With .8
+    logits of DIF in a fifth of 40 items (100 data sets): sound items .093 without and .054 with purification, power .74
+    and .86 (250 a group); Wald .128 and .056, .83 and .92. At 100 a group power is .42 and .52.
+
     Examples
     --------
     >>> from psychoeval.responses.matrix import Responses
@@ -156,7 +167,7 @@ def dif(
     >>> found.flagged_ids, found.purification.ended
     (('item-4',), 'repeated')
     """
-    not_continuous(responses)
+    check_responses(responses)
     _check(method, purify, max_rounds, correction, level, {"kind": kind, "matching": matching, "linking": linking})
     found = find_groups(responses, groups, reference)
     _require_items(found)

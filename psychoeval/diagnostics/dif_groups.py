@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from psychoeval.agreement.concurrent_data import GroupsLike, find_codes
 from psychoeval.errors import DataError, SettingsError
-from psychoeval.responses.covariates import group_codes
 from psychoeval.responses.matrix import Responses
 from psychoeval.wording import some
 
@@ -57,7 +56,7 @@ class Groups:
         return np.array([not s for s in self.status], dtype=bool)
 
 
-def find_groups(responses: Responses, groups: str | Sequence[object], reference: str | None) -> Groups:
+def find_groups(responses: Responses, groups: GroupsLike, reference: str | None) -> Groups:
     """Return the groups by a covariate of the persons, or by a label each, and what each item lacks.
 
     Raises
@@ -67,7 +66,7 @@ def find_groups(responses: Responses, groups: str | Sequence[object], reference:
     SettingsError
         If `reference` is no group.
     """
-    codes, names = _codes(responses, groups)
+    codes, names = find_codes(responses, groups)
     noun = responses.person_label
     if len(names) < 2:
         raise DataError(f"All {noun}s are of one group, {names[0]!r}.", "Give groups to compare.")
@@ -81,21 +80,6 @@ def find_groups(responses: Responses, groups: str | Sequence[object], reference:
     codes, names = np.argsort(order)[codes], tuple(names[k] for k in order)
     run = np.stack([(responses.trials[codes == k] > 0).sum(axis=0) for k in range(len(names))]).astype(np.intp)
     return Groups(names, codes, run, _status(responses, names, codes, run))
-
-
-def _codes(responses: Responses, groups: str | Sequence[object]) -> tuple[IntArray, tuple[str, ...]]:
-    if isinstance(groups, str):
-        return group_codes(responses, groups, "persons")
-    import pandas as pd
-
-    labels = list(groups)
-    if len(labels) != responses.n_persons:
-        raise DataError(
-            f"There are {len(labels)} groups for {responses.n_persons} {responses.person_label}s.",
-            "Give the name of a column, or a label each in the order of the responses.",
-        )
-    table = pd.DataFrame({"group": pd.Series(labels, dtype=object)})
-    return group_codes(replace(responses, persons=table), "group", "persons")
 
 
 def _status(responses: Responses, names: tuple[str, ...], codes: IntArray, run: IntArray) -> tuple[str, ...]:

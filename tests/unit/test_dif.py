@@ -171,13 +171,15 @@ def test_groups_by_column_or_label_are_the_same() -> None:
         persons=pd.DataFrame({"kind": groups}),
     )  # fmt: skip
     pd.testing.assert_frame_equal(dif(responses, groups).to_frame(), dif(other, "kind").to_frame())
+    by_id = dict(zip(responses.person_ids, groups, strict=True))
+    pd.testing.assert_frame_equal(dif(responses, groups).to_frame(), dif(responses, by_id).to_frame())
 
 
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
         ({"groups": ["x"] * 400}, DataError, "All persons are of one group"),
-        ({"groups": ["x"] * 3}, DataError, "3 groups for 400 persons"),
+        ({"groups": ["x"] * 3}, DataError, "3 group labels for 400 persons"),
         ({"groups": [None] * 400}, DataError, "have no 'group'"),
         ({"groups": "kind"}, DataError, "no covariate 'kind'"),
         ({"reference": "x"}, SettingsError, "is no group"),
@@ -195,6 +197,11 @@ def test_what_cannot_be_done_is_refused(change: dict[str, object], error: type[E
     responses, groups = simulated(0)
     with pytest.raises(error, match=words):
         dif(responses, **({"groups": groups} | change))  # type: ignore[arg-type]
+
+
+def test_what_is_no_table_of_responses_is_refused() -> None:
+    with pytest.raises(DataError, match="responses is a list"):
+        dif([[1, 0]], ["a", "b"])  # type: ignore[arg-type]
 
 
 ALL = np.ones(8, dtype=bool)
