@@ -58,7 +58,7 @@ def _row(pair: InferencePair) -> dict[str, Any]:
     ratio, overlap, counts, moves = pair.ratio("ability"), pair.overlap, pair.decisions, pair.moves
     return {
         "pair": f"{pair.first} / {pair.second}",
-        "errors (range)": "-" if ratio is None else f"{ratio.median:.2f} ({ratio.low:.2f}-{ratio.high:.2f})",
+        "errors (range)": "-" if ratio is None else f"{ratio.median:.3g} ({ratio.low:.3g} to {ratio.high:.3g})",
         "intervals overlap": "-" if overlap is None else f"{overlap.share:.0%}",
         "joint length shared": "-" if overlap is None else f"{overlap.jaccard:.0%}",
         "pairs": counts.n,

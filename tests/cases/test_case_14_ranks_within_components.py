@@ -18,6 +18,7 @@ from psychoeval.cli import main
 from psychoeval.errors import DisconnectedDataError, NotComparableError, SettingsError
 from psychoeval.plots import rank_bump, rank_claims
 from psychoeval.report import pictures
+from psychoeval.report.systems import systems_section
 from psychoeval.responses.connections import connections
 from psychoeval.responses.screening import screen
 
@@ -148,6 +149,17 @@ def test_a_ranking_is_of_one_component(comparison: Comparison) -> None:
             np.testing.assert_array_equal(found.rank, expected)
         with pytest.raises(SettingsError, match="component is 3"):
             pe.rank(fit, component=3)
+
+
+def test_the_report_ranks_within_a_component_and_says_which(comparison: Comparison) -> None:
+    section = systems_section(comparison.names, comparison.fits, "system")
+    assert section is not None
+    assert "numbered in brackets" in section.rule
+    ranked = {who: [cell.rank for cell in cells] for who, _, cells in section.rows}
+    assert [who[4] for who in ranked] == ["A"] * 6 + ["B"] * 6
+    assert ranked["teamA_2 [1]"] == ["1-3"] * 3  # three of equal scores in their team, whatever stands in the other
+    assert ranked["teamB_3 [2]"] == ["1"] * 3
+    assert ranked["teamB_6 [2]"] == ["2"] * 3
 
 
 def test_no_picture_sets_ranks_of_two_components_on_one_axis(comparison: Comparison) -> None:
