@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
+from importlib import import_module
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -202,6 +205,12 @@ def test_what_cannot_be_done_is_refused(change: dict[str, object], error: type[E
 def test_what_is_no_table_of_responses_is_refused() -> None:
     with pytest.raises(DataError, match="responses is a list"):
         dif([[1, 0]], ["a", "b"])  # type: ignore[arg-type]
+
+
+def test_the_example_in_the_docstring() -> None:
+    result = doctest.testmod(import_module("psychoeval.diagnostics.dif"))
+    assert result.attempted > 0
+    assert result.failed == 0
 
 
 ALL = np.ones(8, dtype=bool)
