@@ -149,13 +149,13 @@ def dif(
     Notes
     -----
     Simulated Rasch data, persons a group x items, p < .05 not adjusted, purified; Monte Carlo errors .002 to .007.
-    Items without DIF where the focal group is 1 SD worse (60 to 200 data sets): logistic .062 (30 x 100), .058 (100 x 40),
-    .056 (250 x 40); Wald .045, .053, .050; likelihood ratio .054 (100 x 20). Logistic regression is a little liberal
-    where groups differ and scores err: with slopes that differ (SD of log a .3) uniform DIF is found in .07 of sound
-    items at 250 x 20 and .05 at 250 x 100. At 30 x 100 any item is flagged after Holm's adjustment in .10 of the data
-    sets, by Wald in .04. With .8 logits of DIF in a fifth of 40 items (100 data sets): sound items .093 without and
-    .054 with purification, power .74 and .86 (250 a group); Wald .128 and .056, .83 and .92. At 100 a group power is
-    .42 and .52.
+    Items without DIF where the focal group is 1 SD worse (60 to 200 data sets): logistic .062 (30 x 100), .058 (100 x
+    40), .056 (250 x 40); Wald .045, .053, .050; likelihood ratio .054 (100 x 20). Logistic regression is a little
+    liberal where groups differ and scores err: with slopes that differ (SD of log a .3) uniform DIF is found in .07 of
+    sound items at 250 x 20 and .05 at 250 x 100. At 30 x 100 any item is flagged after Holm's adjustment in .10 of the
+    data sets, by Wald in .04. With .8 logits of DIF in a fifth of 40 items (100 data sets): sound items .093 without
+    and .054 with purification, power .74 and .86 (250 a group); Wald .128 and .056, .83 and .92. At 100 a group power
+    is .42 and .52.
 
     Examples
     --------
