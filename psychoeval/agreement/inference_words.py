@@ -22,7 +22,9 @@ _CORRECTIONS: Final = {
 
 def findings(found: InferenceAgreement) -> tuple[str, ...]:
     """Return what holds over all fits: what was decided and how, opposite claims, the best k."""
-    return (*_rules(found), *_overall(found), *(_top(found.names, t, found.noun) for t in found.tops))
+    # Where ties make the best 3 those of the best 1, one sentence says it.
+    new = [t for k, t in enumerate(found.tops) if not k or t.contested or t.ids != found.tops[k - 1].ids]
+    return (*_rules(found), *_overall(found), *(_top(found.names, t, found.noun) for t in new))
 
 
 def _rules(found: InferenceAgreement) -> list[str]:

@@ -166,6 +166,13 @@ def test_everybody_tied_with_the_kth_is_among_the_best_k() -> None:
     assert moves.furthest[0] == ("s3", 4.0, 2.0)
 
 
+def test_best_groups_that_ties_make_one_are_named_once() -> None:
+    found = compare_inference([scored([3.0, 3.0, 3.0, 0.0]), scored([3.0, 3.0, 3.0, 0.0])])
+    assert [t.ids for t in found.tops] == [("s0", "s1", "s2")] * 2
+    said = [s for s in found.findings if s.startswith("All estimators name")]
+    assert said == ["All estimators name the same best person: 's0', 's1', 's2', ties included."]
+
+
 def test_an_infinite_estimate_is_ranked_and_nothing_is_claimed_of_it() -> None:
     found = compare_inference([scored([np.inf, 3.0, -3.0], [np.inf, 0.5, 0.5]), scored([3.0, 0.0, -3.0])])
     assert found.told_apart == (1, 3)
