@@ -13,6 +13,7 @@ from psychoeval._version import __version__
 if TYPE_CHECKING:
     from psychoeval.agreement.comparison import Comparison, compare
     from psychoeval.agreement.external import import_fit
+    from psychoeval.agreement.inference import compare_inference
     from psychoeval.agreement.linking import link
     from psychoeval.errors import PsychoevalError
     from psychoeval.estimators.brms.estimator import Brms
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     )
     from psychoeval.irt.parameters import Abilities, ItemParameters
     from psychoeval.report.html import report
+    from psychoeval.responses.connections import connections
     from psychoeval.responses.continuous import ContinuousResponses
     from psychoeval.responses.datasets import datasets, load_dataset
     from psychoeval.responses.matrix import Responses
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from psychoeval.results.loo import loo, loo_difference
     from psychoeval.results.sampling import Sampling
     from psychoeval.scoring import plausible_values, score
+    from psychoeval.trust.assessment import assess
     from psychoeval.trust.ranking import Ranking, rank
 
 _PUBLIC = {
@@ -88,7 +91,10 @@ _PUBLIC = {
     "SimpleAverage": "psychoeval.estimators.native.simple_average",
     "StanHMC": "psychoeval.estimators.stan.estimator",
     "VI": "psychoeval.estimators.native.variational",
+    "assess": "psychoeval.trust.assessment",
     "compare": "psychoeval.agreement.comparison",
+    "compare_inference": "psychoeval.agreement.inference",
+    "connections": "psychoeval.responses.connections",
     "datasets": "psychoeval.responses.datasets",
     "fit": "psychoeval.fitting",
     "fit_many": "psychoeval.fitting",
@@ -144,7 +150,10 @@ __all__ = [
     "SimpleAverage",
     "StanHMC",
     "__version__",
+    "assess",
     "compare",
+    "compare_inference",
+    "connections",
     "datasets",
     "fit",
     "fit_many",
