@@ -37,6 +37,7 @@ from psychoeval.cli.openeval import openeval
 from psychoeval.cli.output import print_comparison, print_fit, print_states
 from psychoeval.cli.paths import path_option
 from psychoeval.cli.release import drift, split
+from psychoeval.cli.score import score_data
 from psychoeval.cli.trust import assessment_for, trust_data
 from psychoeval.errors import SettingsError
 
@@ -53,6 +54,7 @@ app = typer.Typer(
 app.command("import")(import_logs)
 app.command("audit")(audit_data)
 app.command("link")(link_fits)
+app.command("score")(score_data)
 app.command("trust")(trust_data)
 app.command("dif")(dif_data)
 app.command("diagnose")(diagnose_fit)

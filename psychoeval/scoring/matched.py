@@ -64,7 +64,7 @@ def match(responses: Responses, items: ItemParameters, *, stacklevel: int = 3) -
         raise DataError(
             f"{len(unknown)} of {responses.n_items} items of the responses are not among the known items: "
             f"{some(unknown)}.",
-            "Leave them out (responses.select(items=...)), or give parameters for them.",
+            "Leave them out (Responses.select), or give parameters for them.",
         )
     index = np.array([place[i] for i in responses.item_ids], dtype=np.intp)
     usable = items.estimated[index]
