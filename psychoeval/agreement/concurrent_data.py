@@ -176,7 +176,7 @@ def check_linked(data: Modeled, codes: IntArray, names: Sequence[str], fixed: Bo
     sets = _linked_groups(runs)
     lone = [s for s in sets if not (runs[s].any(axis=0) & fixed).any()] if fixed.any() else sets[1:]
     if lone:
-        own = [i for i, r in zip(part.item_ids, runs[lone[0]].any(axis=0), strict=True) if r]
+        own = [i for i, r in zip(part.item_ids, np.atleast_1d(runs[lone[0]].any(axis=0)), strict=True) if r]
         what = "no fixed item, and share none" if fixed.any() else "share no item"
         raise DisconnectedDataError(
             f"The groups {some([names[k] for k in lone[0]])} {what} with the others; they ran {some(own)}.",

@@ -91,7 +91,7 @@ class Multigroup:
     @cached_property
     def moving(self) -> BoolArray:
         """Which groups' means and SDs are estimated, (G,)."""
-        return np.arange(len(self.groups)) != (-1 if self.reference is None else self.reference)
+        return np.asarray(np.arange(len(self.groups)) != (-1 if self.reference is None else self.reference))
 
     @cached_property
     def place(self) -> IntArray:
