@@ -89,11 +89,14 @@ class ItemSet:
             seen = n > 0
             share = responses.successes[rows][:, columns] / np.maximum(n, 1.0)
             totals = seen @ member  # (B, G)
-            scale = np.divide(self.group_weights, totals, out=np.zeros_like(totals), where=totals > 0)
-            scale /= np.maximum(((totals > 0) @ self.group_weights)[:, None], np.finfo(float).tiny)
-            u = seen * (scale @ member.T)
+            share_of_group = np.where(totals > 0, self.group_weights, 0.0)
+            share_of_group /= np.maximum(share_of_group.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+            per_weight = np.divide(share_of_group, totals, out=np.zeros_like(totals), where=totals > 0)
             p = probabilities(theta[rows], items)
-            found = np.stack([u * share, u * p, u**2 * p * (1.0 - p) / np.maximum(n, 1.0)]).sum(axis=2)
+            u = seen * (per_weight @ member.T)
+            # Sums within a group first, so that equal counts of successes have equal averages to the last bit.
+            means = [((cells * seen) @ member * per_weight).sum(axis=1) for cells in (share, p)]
+            found = np.stack([*means, (u**2 * p * (1.0 - p) / np.maximum(n, 1.0)).sum(axis=1)])
             values[:, rows] = np.where(u.any(axis=1), found, np.nan)
             count[rows] = seen.sum(axis=1)
         return Taken(values[0], values[1], values[2], count)
