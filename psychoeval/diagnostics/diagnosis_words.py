@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from scipy.special import ndtri
 
 from psychoeval.diagnostics.dimensionality_result import ALPHA, FEW_PERSONS
 from psychoeval.diagnostics.fitted import JUDGED
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 #: RMSEA2 up to which a model is close, and adequate (Maydeu-Olivares & Joe 2014, doi:10.1080/00273171.2014.911075).
 CLOSE: Final = 0.05
 ADEQUATE: Final = 0.089
+#: Items below which lz* is not near enough to normal for p values this small: of 60 true Rasch models on 300 persons a
+#: fifth had an adjusted p below .05 with 8 items, and 3 to 8 % with 20 to 100.
+FEW_ITEMS: Final = 20
 
 
 def findings(found: Diagnosis) -> tuple[str, ...]:
@@ -54,7 +58,9 @@ def _scores(found: Diagnosis) -> list[str]:
     if p is None:
         return []
     table = p.overall_frame()
-    off = table[table["status"].isin(["lower", "higher"])]
+    # Six statistics share .05; the replications are too few for a ppp as small, so that z has to tell.
+    least = float(ndtri(1.0 - 0.025 / len(table)))
+    off = table[table["status"].isin(["lower", "higher"]) & (table["z"].abs() > least)]
     words = [f"{name} ({row['observed']:.3g}, expected {row['expected']:.3g})" for name, row in off.iterrows()]
     return [f"The data as a whole are not like those the model gives: {', '.join(words)}."] if words else []
 
@@ -68,13 +74,18 @@ def _items(found: Diagnosis) -> list[str]:
         said.append(f"Of {counted(judged, 'item')}, {len(worst)} are not as their curves say (S-X2, p adjusted): "
                     f"{some(worst)}.")  # fmt: skip
     p = found.predictive
-    if p is not None and (names := p.signals()):
-        by_chance = 0.05 * 2 * sum(not s.startswith("without") for s in p.status)
-        more = len(names) > by_chance + 2 * np.sqrt(by_chance)
-        amount = "more than" if more else "no more than"
-        said.append(f"Shares or correlations outside what the model gives: of {counted(len(names), 'item')}, {amount} "
-                    f"chance explains (up to {by_chance:.1f} of these tests): {some(names)}.")  # fmt: skip
+    names = () if p is None else p.signals()
+    # Shares of successes were fitted and stay near .5: one correlation in twenty is called out by chance.
+    by_chance = 0.05 * judged_items(found)
+    if len(names) > by_chance + 2 * np.sqrt(by_chance):
+        said.append(f"Shares or correlations outside what the model gives: of {counted(len(names), 'item')}, where "
+                    f"chance explains {by_chance:.0f} or so: {some(names)}.")  # fmt: skip
     return said
+
+
+def judged_items(found: Diagnosis) -> int:
+    """Return how many items have parameters and responses."""
+    return sum(s == JUDGED for s in found.items.residual_status)
 
 
 def _pairs(found: Diagnosis) -> list[str]:
@@ -92,8 +103,9 @@ def _persons(found: Diagnosis) -> list[str]:
              if f.p_adjusted[i] < ALPHA]  # fmt: skip
     if not worst:
         return []
+    rough = " On so few items one true model in five has such." if judged_items(found) < FEW_ITEMS else ""
     return [f"Unlikely patterns of right and wrong (lz*, p adjusted) of {counted(len(worst), found.person_label)}: "
-            f"{some(worst)}."]  # fmt: skip
+            f"{some(worst)}.{rough}"]  # fmt: skip
 
 
 def _unknown(found: Diagnosis) -> list[str]:

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import psychoeval as pe
-from psychoeval.diagnostics import item_fit, local_dependence, model_fit, person_fit
+from psychoeval.diagnostics import (
+    diagnose,
+    dimensionality,
+    item_fit,
+    local_dependence,
+    model_fit,
+    person_fit,
+    posterior_predictive,
+)
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.trust import check_by_refitting, rank, rank_over_items
 
@@ -20,7 +28,19 @@ def fit() -> pe.FitResult:
     return pe.fit(RESPONSES, "map", model="Rasch")
 
 
-@pytest.mark.parametrize("judge", [item_fit, local_dependence, model_fit, person_fit, check_by_refitting])
+@pytest.mark.parametrize(
+    "judge",
+    [
+        diagnose,
+        dimensionality,
+        item_fit,
+        local_dependence,
+        model_fit,
+        person_fit,
+        posterior_predictive,
+        check_by_refitting,
+    ],
+)
 def test_fits_and_responses_are_told_apart(judge: Any, fit: pe.FitResult) -> None:
     order = (RESPONSES, fit) if judge is check_by_refitting else (fit, RESPONSES)
     for wrong in (order[::-1], (None, order[1]), (order[0], None), (np.eye(4), order[1]), (order[0], np.eye(4))):
