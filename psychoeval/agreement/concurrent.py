@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from psychoeval.agreement.concurrent_assembly import Assembly
+from psychoeval.agreement.concurrent_assembly import Assembly, n_parameters
 from psychoeval.agreement.concurrent_data import (
     GroupsLike,
+    check_freedom,
     check_linked,
     check_sizes,
     find_codes,
@@ -124,7 +125,8 @@ def calibrate_together(
     """
     not_continuous(responses)
     _check(tolerance, max_iterations, n_threads, start, errors)
-    built = model if isinstance(model, ItemModel) else item_model(model, priors, guessing)
+    built = _built(model, priors, guessing)
+    _check_fixed(fixed_items)
     codes, names = find_codes(responses, groups)
     at = np.full(responses.n_items, -1) if fixed_items is None else find_fixed(responses.item_ids, fixed_items, built)
     form = make_form(built, signed=False)
@@ -133,9 +135,28 @@ def calibrate_together(
     check_linked(data, codes[data.persons], names, (at >= 0)[data.items])
     first = find_reference(names, codes[data.persons], reference, anchored=fixed_items is not None)
     problem = _problem(data, codes[data.persons], form, fixed_items, at[data.items], first, n_threads or usable_cores())
+    if not built.is_penalised:
+        check_freedom(built, n_parameters(problem, built), data.part, codes[data.persons])
     begin = None if start is None else _started(problem, data, names, start)
     found = maximize_groups(problem, tolerance=tolerance, max_iterations=max_iterations, start=begin)
     return Assembly(data, built, names, codes, problem, found, fixed_items, at, errors, tolerance).result()
+
+
+def _built(model: str | ItemModel, priors: PriorsLike, guessing: Guessing | None) -> ItemModel:
+    if not isinstance(model, ItemModel):
+        return item_model(model, priors, guessing)
+    if guessing is None and (priors is None or priors == "none"):
+        return model
+    raise SettingsError(
+        "priors or guessing were given beside an ItemModel, which has its own.", "Put them into the ItemModel."
+    )
+
+
+def _check_fixed(fixed: object) -> None:
+    if fixed is not None and not isinstance(fixed, ItemParameters):
+        raise SettingsError(
+            f"fixed_items is a {type(fixed).__name__}.", "Give ItemParameters, such as the item_parameters of a fit."
+        )
 
 
 def _check(tolerance: float, max_iterations: int, n_threads: int | None, start: object, errors: object) -> None:

@@ -83,7 +83,7 @@ class Assembly:
             tuple(self.names[k] for k in self.codes),
             self.found.log_likelihood,
             self.found.objective - self.found.log_likelihood,
-            self._n_parameters(),
+            n_parameters(self.problem, self.model),
             self._convergence(items),
             None if covariance is None else covariance.laws,
             self._notes(),
@@ -110,7 +110,7 @@ class Assembly:
         if not self.errors:
             return NOT_ASKED
         if self._too_many:
-            return f"The whole information matrix is made for up to {MOST_PARAMETERS} parameters, and here are more."
+            return f"The information matrix is made for up to {MOST_PARAMETERS} rows: two an item, two a group."
         return NO_MAXIMUM if self._covariance is None else ""
 
     def _items(self) -> ItemParameters:
@@ -166,13 +166,6 @@ class Assembly:
         return Abilities(
             self.data.responses.person_ids, fill(estimate), fill(error), "EAP", status=self.data.person_status
         )
-
-    def _n_parameters(self) -> int:
-        free, moving = int(self.problem.free.sum()), int(self.problem.moving.sum())
-        own = self.model.n_parameters(free)
-        if self.model.name in ("Rasch", "1PL") and self.problem.reference is None:
-            own = free  # the slope is that of the fixed items
-        return own + 2 * moving
 
     def _convergence(self, items: ItemParameters) -> Convergence:
         found = self.found
@@ -236,3 +229,11 @@ class Assembly:
             return []
         return [f"Fewer than {FEW_LINKS} items link a group to the frame, and one that works differently there moves "
                 f"all of it: {some(weak)}."]  # fmt: skip
+
+
+def n_parameters(problem: Multigroup, model: ItemModel) -> int:
+    """Return the number of free parameters: of items, and means and SDs of groups."""
+    free = int(problem.free.sum())
+    # The one slope of fixed items is theirs; otherwise that, or the SD of a Rasch model, is counted with the items.
+    own = free if problem.form.slope_is_known else model.n_parameters(free)
+    return own + 2 * int(problem.moving.sum())

@@ -177,7 +177,7 @@ def check_linked(data: Modeled, codes: IntArray, names: Sequence[str], fixed: Bo
     lone = [s for s in sets if not (runs[s].any(axis=0) & fixed).any()] if fixed.any() else sets[1:]
     if lone:
         own = [i for i, r in zip(part.item_ids, np.atleast_1d(runs[lone[0]].any(axis=0)), strict=True) if r]
-        what = "no fixed item, and share none" if fixed.any() else "share no item"
+        what = "ran no fixed item, and share none" if fixed.any() else "share no item"
         raise DisconnectedDataError(
             f"The groups {some([names[k] for k in lone[0]])} {what} with the others; they ran {some(own)}.",
             "Calibrate them apart, or add items that link them.",
@@ -186,6 +186,27 @@ def check_linked(data: Modeled, codes: IntArray, names: Sequence[str], fixed: Bo
         require_connected(part)
     elif not part.is_complete:
         _require_anchored(part, fixed)
+
+
+def check_freedom(model: ItemModel, n_parameters: int, part: Responses, codes: IntArray) -> None:
+    """Refuse more parameters than the possible patterns of responses in all groups can tell apart.
+
+    Raises
+    ------
+    ModelError
+        With the two counts.
+    """
+    most = [part.trials[codes == k].max(axis=0).astype(np.float64) for k in range(int(codes.max()) + 1)]
+    # In logarithms: 2^5000 has no double.
+    if max(float(np.log(m + 1.0).sum()) for m in most) > np.log(n_parameters + 1.0):
+        return
+    freedom = sum(int(np.prod(m + 1.0)) - 1 for m in most)
+    if n_parameters > freedom:
+        raise ModelError(
+            f"Too few degrees of freedom: the {model.name} of {part.n_items} items in {len(most)} groups has "
+            f"{n_parameters} parameters, and the responses only {freedom} degrees of freedom.",
+            "Give more items, hold some (fixed_items), or take a model with fewer parameters.",
+        )
 
 
 def _linked_groups(runs: BoolArray) -> list[list[int]]:

@@ -63,7 +63,7 @@ def test_one_group_is_mml(name: Any, priors: Any) -> None:
     for part in ("discrimination", "intercept", "guessing", "covariance"):
         assert getattr(found.items, part) == pytest.approx(getattr(expected.item_parameters, part), **near)
     assert found.log_likelihood == pytest.approx(expected.log_likelihood, **near)
-    assert found.log_prior == pytest.approx(expected.statistics.get("log_prior", 0.0), **near)
+    assert found.log_prior == pytest.approx((expected.statistics or {}).get("log_prior", 0.0), **near)
     assert found.abilities.estimate == pytest.approx(expected.abilities.estimate, **near)
     assert found.n_parameters == expected.n_parameters
     assert expected.latent_distribution is not None
@@ -304,7 +304,7 @@ def test_groups_that_nothing_links_are_refused() -> None:
     apart = Responses.from_array(np.where(n > 0, responses.successes, 0), n)
     refused(DisconnectedDataError, "'g1' share no item with the others; they ran 'item-5'", responses=apart)
     held = truth.select(np.array([0, 1]))
-    refused(DisconnectedDataError, "'g1' no fixed item", responses=apart, fixed_items=held)
+    refused(DisconnectedDataError, "'g1' ran no fixed item", responses=apart, fixed_items=held)
     both = calibrate_together(apart, TWO[1], fixed_items=truth.select(np.array([0, 1, 5, 6])), n_threads=1)
     assert both.convergence.status == "converged"
 
@@ -339,10 +339,20 @@ def test_items_that_cannot_be_held_are_refused(
         ("n_threads='2'", {"n_threads": "2"}),
         ("start is a dict", {"start": {}}),
         ("errors='none'", {"errors": "none"}),
+        ("fixed_items is a tuple", {"fixed_items": ()}),
+        ("beside an ItemModel", {"model": ItemModel("2PL"), "priors": "weak"}),
     ],
 )
 def test_settings_that_cannot_be_taken_are_refused(match: str, settings: dict[str, Any]) -> None:
     refused(SettingsError, match, **settings)
+
+
+def test_more_parameters_than_patterns_are_refused() -> None:
+    responses, labels, _ = TWO
+    pair = responses.select(items=np.arange(2))
+    refused(ModelError, "4 parameters, and the responses only 3 degrees", ["all"] * 500, responses=pair)
+    # In two groups of three free patterns each: four of the items, a mean and an SD.
+    assert calibrate_together(pair, labels, reference="g0", errors=False, n_threads=1).n_parameters == 6
 
 
 def test_a_search_that_is_stopped_says_so() -> None:
