@@ -13,6 +13,7 @@ import psychoeval.scoring.expected
 from psychoeval.errors import DataError, NotComparableError, PsychoevalWarning, SettingsError
 from psychoeval.estimators.native.mml import MML
 from psychoeval.estimators.native.simple_average import SimpleAverage
+from psychoeval.fitting import fit
 from psychoeval.irt.curves import probability
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities, ItemParameters
@@ -261,6 +262,36 @@ def test_scores_of_draws_are_those_of_each_draw() -> None:
     assert found.high[1:] == pytest.approx(np.quantile(each, 0.95, axis=0)[::-1])
     assert found.uncertainty == "items' errors carried"
     assert found.items == "6 items"
+
+
+def test_what_was_not_sampled_is_fixed() -> None:
+    """Draws of a Rasch model have no slopes, and none of guessing."""
+    fit = fit_with_draws()
+    assert fit.draws is not None
+    assert fit.item_parameters is not None
+    values = {name: v for name, v in fit.draws.values.items() if name in ("ability", "intercept")}
+    one = replace(fit.item_parameters, discrimination=np.ones(7), guessing=np.zeros(7))
+    items = ["i0", "i1", "always"]
+    found = expected_scores(replace(fit, draws=replace(fit.draws, values=values), item_parameters=one), items=items)
+    theta, d = values["ability"].reshape(100, 6), values["intercept"].reshape(100, 5)
+    each = np.array([(probability(t, np.ones(2), k[:2]).sum(axis=1) + 1) / 3 for t, k in zip(theta, d, strict=True)])
+    assert found.estimate[1:] == pytest.approx(each.mean(axis=0)[::-1], abs=1e-14)
+
+
+@pytest.mark.parametrize("name", ["mml", "map", "vi", "random-item", "cml"])
+def test_every_estimator_of_items_has_expected_scores(name: str) -> None:
+    _, _, x, truth = simulated(120, 40, seed=12)
+    x[:, :20][::2] = NAN
+    responses = Responses.from_array(x, item_ids=[f"q{k}" for k in range(40)])
+    result = fit(responses, name, model="1PL" if name == "vi" else "Rasch")
+    found = expected_scores(result, responses=responses)
+    assert np.corrcoef(found.estimate, truth)[0, 1] > 0.9
+    assert np.abs(found.estimate - truth).mean() < 0.08
+    inside = (found.low <= found.estimate) & (found.estimate <= found.high)
+    assert inside[np.isfinite(found.low)].all()
+    assert result.abilities is not None
+    carried = result.abilities.uncertainty == "items sampled"
+    assert found.uncertainty == ("items' errors carried" if carried else "items fixed")
 
 
 def test_macro_averages_and_weights() -> None:
