@@ -71,14 +71,14 @@ class Claim:
 def graded(
     value: float, supported: Threshold, with_care: Threshold, words: str, change: str, *, error: float = 0.0
 ) -> Reason:
-    """Return a reason for a value that is better the larger, held to two limits; NaN allows "with care".
+    """Return a reason for a value that is better the larger, held to two limits; NaN supports nothing.
 
     Where the value has a Monte Carlo error, it is above or below a limit only if two errors do not reach it.
     """
-    allows: Grade = "with care"
+    allows: Grade = "not supported"
     if value - 2 * error >= supported.value:
         allows = "supported"
-    elif value + 2 * error < with_care.value:
-        allows = "not supported"
+    elif value + 2 * error >= with_care.value:
+        allows = "with care"
     told = f"{supported.about}: {supported.value:g} ({supported.reason}); {with_care.about}: {with_care.value:g}"
     return Reason(words, allows, "" if allows == "supported" else change, f"{told} ({with_care.reason})")

@@ -92,3 +92,8 @@ INTERVALS_HOLD: Final = Threshold(
 INTERVALS_FAIL: Final = Threshold(
     0.70, "coverage below which printed intervals say nothing", "choice: six times the error rate that is printed"
 )
+FAILURES: Final = Threshold(
+    0.10,
+    "largest share of refits that gave nothing",
+    "choice: figures of the rest say little of a fit that often fails",
+)

@@ -53,21 +53,37 @@ def claims(found: Evidence, top: int) -> tuple[Claim, ...]:
 
 
 def _ranking(found: Evidence) -> Claim:
-    mean, low, high = found.recovered("tau")
-    words = _refits(found, f"tau with the true order {mean:.2f} on average, {low:.2f} to {high:.2f}", mean)
-    change = f"more items, or items of the difficulty of the {found.noun}s: tau grows with the reliability"
-    reasons = [
-        *_stops(found),
-        graded(mean, limits.TAU_SUPPORTED, limits.TAU_FAILED, words, change, error=found.monte_carlo_error("tau")),
-    ]
-    if not mean < limits.TAU_FAILED.value and low < limits.TAU_FAILED.value:
-        reasons.append(
-            Reason(f"In single refits tau falls to {low:.2f}.", "with care", change, limits.TAU_FAILED.reason)
-        )
+    reasons = [*_stops(found), *_order(found)]
     reasons += [r for name in _CARE if (r := _condition(found, name)) is not None]
     reasons += [*_likeness(found), *_agreement(found)]
     statement = f"The order of all {found.noun}s is right but for one pair in ten."
     return Claim("ranking", statement, tuple(reasons))
+
+
+def _order(found: Evidence) -> list[Reason]:
+    """Return what refits say of the order; where there are none, what the reliability lets expect."""
+    change = f"more items, or items of the difficulty of the {found.noun}s: tau grows with the reliability"
+    mean, low, high = found.recovered("tau")
+    reliability = found.conditions["empirical_reliability"]
+    if not np.isfinite(mean) and not reliability.not_applicable:
+        mean = float(2 / np.pi * np.arcsin(np.sqrt(np.clip(reliability.value, 0, 1))))
+        words = (
+            f"{_refits(found, '', np.nan)} With normal abilities an empirical reliability of "
+            f"{reliability.value:.2f} means a tau of {mean:.2f} with the true order."
+        )
+        return [graded(mean, limits.TAU_SUPPORTED, limits.TAU_FAILED, words, change)]
+    words = _refits(found, f"tau with the true order {mean:.2f} on average, {low:.2f} to {high:.2f}", mean)
+    error = found.monte_carlo_error("tau")
+    reasons = [graded(mean, limits.TAU_SUPPORTED, limits.TAU_FAILED, words, change, error=error)]
+    if mean >= limits.TAU_FAILED.value > low:
+        words = f"In single refits tau falls to {low:.2f}."
+        reasons.append(Reason(words, "with care", change, limits.TAU_FAILED.reason))
+    check = found.refitting
+    if check is not None and check.failure_rate > limits.FAILURES.value:
+        words = f"{check.failure_rate:.0%} of the refits gave no result or did not converge."
+        held = f"{limits.FAILURES.about}: {limits.FAILURES.value:g} ({limits.FAILURES.reason})"
+        reasons.append(Reason(words, "with care", _CHANGE["convergence"], held))
+    return reasons
 
 
 def _top(found: Evidence, k: int) -> Claim:

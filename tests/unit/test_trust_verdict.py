@@ -46,7 +46,7 @@ def test_a_claim_has_the_worst_grade_of_its_reasons() -> None:
 
 @pytest.mark.parametrize(
     ("value", "grade"),
-    [(0.8, "supported"), (0.79, "with care"), (0.6, "with care"), (0.59, "not supported"), (math.nan, "with care")],
+    [(0.8, "supported"), (0.79, "with care"), (0.6, "with care"), (0.59, "not supported"), (math.nan, "not supported")],
 )
 def test_a_value_is_held_to_two_limits(value: float, grade: str) -> None:
     reason = graded(value, TAU_SUPPORTED, TAU_FAILED, "words", "change")
@@ -99,11 +99,25 @@ def test_other_orders_and_missing_parts_ask_for_care(long_test: Assessment) -> N
         long_test.evidence, over_items=None, refitting=None, missing={"over_items": "Why not.", "refitting": "No."}
     )
     ranking, top, *_ = claims(without, 1)
-    assert ranking.grade == "with care"
-    assert "No." in [r.words for r in ranking.reasons]
+    # Without refits the reliability says what tau to expect: 2 / pi asin(root of it).
+    reliability = without.conditions["empirical_reliability"].value
+    expected = 2 / math.pi * math.asin(math.sqrt(reliability))
+    assert f"No. With normal abilities an empirical reliability of {reliability:.2f} means a tau of {expected:.2f}" in (
+        ranking.reasons[0].words
+    )
+    assert ranking.grade != "not supported"
     assert "Why not." in [r.words for r in top.reasons]
     nobody = dataclasses.replace(long_test.evidence, ranking=None, missing={"ranking": "Nobody."})
     assert [c.grade for c in claims(nobody, 1)[1:3]] == ["not supported"] * 2
+
+
+def test_what_nothing_shows_is_not_supported() -> None:
+    """Averages of five items, which nothing refits, order nobody; nor do three systems on three items."""
+    found = assess(pe.load_dataset("lsat6"), "simple-average", replications=2)
+    assert found["ranking"].grade == "not supported"
+    assert "no item parameters to simulate from" in found["ranking"].against[0].words
+    tiny = assess(pe.Responses.from_array([[1, 0, 1], [1, 0, 0], [0, 1, 1]]), replications=3, top=1)
+    assert {c.grade for c in tiny.claims} == {"not supported"}
 
 
 def test_disconnected_data_have_no_order() -> None:
