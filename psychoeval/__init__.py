@@ -12,6 +12,7 @@ from psychoeval._version import __version__
 
 if TYPE_CHECKING:
     from psychoeval.agreement.comparison import Comparison, compare
+    from psychoeval.agreement.concurrent import calibrate_together
     from psychoeval.agreement.external import import_fit
     from psychoeval.agreement.inference import compare_inference
     from psychoeval.agreement.linking import link
@@ -92,6 +93,7 @@ _PUBLIC = {
     "StanHMC": "psychoeval.estimators.stan.estimator",
     "VI": "psychoeval.estimators.native.variational",
     "assess": "psychoeval.trust.assessment",
+    "calibrate_together": "psychoeval.agreement.concurrent",
     "compare": "psychoeval.agreement.comparison",
     "compare_inference": "psychoeval.agreement.inference",
     "connections": "psychoeval.responses.connections",
@@ -151,6 +153,7 @@ __all__ = [
     "StanHMC",
     "__version__",
     "assess",
+    "calibrate_together",
     "compare",
     "compare_inference",
     "connections",
