@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from psychoeval._version import __version__
 from psychoeval.errors import DataError, SettingsError
 from psychoeval.report import audit_factors, audit_items, audit_stability, audit_systems
-from psychoeval.report.audit_parts import AuditSettings, Section, Table
+from psychoeval.report.audit_parts import AuditSettings, Section, Table, shape
 from psychoeval.report.html import write_page
 from psychoeval.responses.covariates import group_codes
 from psychoeval.responses.matrix import Responses
@@ -112,12 +112,11 @@ def audit_content(
         If a column or pair that was asked for by name is not there.
     """
     r, chosen = responses, settings or AuditSettings()
-    lead = f"{r.n_persons} {r.person_label}s x {r.n_items} items, {r.n_observed} of {r.trials.size} cells observed."
     _check_names(r, chosen)
     pair = () if chosen.pair is None else (audit_systems.one_pair(r, chosen),)
     sections = [s for name, make in _SECTIONS for s in _made(name, make, r, chosen)]
     sections[_PAIR_AT:_PAIR_AT] = pair
-    return AuditContent(title or f"{r.name}: audit of the items", lead, tuple(sections))
+    return AuditContent(title or f"{r.name}: audit of the items", f"{shape(r)}.", tuple(sections))
 
 
 def _check_names(r: Responses, settings: AuditSettings) -> None:

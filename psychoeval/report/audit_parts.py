@@ -165,6 +165,11 @@ class Section:
         return [picture(d.title, d.reading, d.alt, d.draw) for d in self.drawings]
 
 
+def shape(r: Responses) -> str:
+    """Return how large a data set is and how much of it was observed, without a full stop."""
+    return f"{r.n_persons} {r.person_label}s x {r.n_items} items, {r.n_observed} of {r.trials.size} cells observed"
+
+
 def number(value: float, digits: int = 3) -> str:
     """Return a number in a sentence."""
     return f"{value:.{digits}f}" if math.isfinite(value) else "not defined"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from psychoeval import plots
 from psychoeval._version import __version__
-from psychoeval.report.audit_parts import Drawing, Section, Table
+from psychoeval.report.audit_parts import Drawing, Section, Table, shape
 from psychoeval.report.html import write_page
 from psychoeval.trust.assessment import Assessment
 from psychoeval.trust.claims import Claim
@@ -57,10 +57,7 @@ def trust_content(assessment: Assessment, title: str | None = None) -> TrustCont
     """Return the sections of the report."""
     found = assessment.evidence
     r = found.responses
-    lead = (
-        f"{r.n_persons} {r.person_label}s x {r.n_items} items, {r.n_observed} of {r.trials.size} cells observed, "
-        f"fitted by {found.fit.label}."
-    )
+    lead = f"{shape(r)}, fitted by {found.fit.label}."
     sections = (
         Section("What may be claimed", tuple(_sentence(c) for c in assessment.claims), _RULES, (_claims(assessment),)),
         Section("Reasons", tables=(_reasons(assessment),)),

@@ -7,11 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-from scipy.stats import kendalltau
-
 from psychoeval.agreement.matching import check_responses, match
-from psychoeval.agreement.ranks import tied_groups
+from psychoeval.agreement.ranks import compare_ranks
 from psychoeval.audit.settings import check_level
 from psychoeval.errors import ConvergenceWarning, DataError, NotComparableError, PsychoevalError, SettingsError
 from psychoeval.estimators.base import Estimator
@@ -209,10 +206,9 @@ def _agreement(
             continue
         if judged.abilities is None or second.abilities is None:
             continue
-        order = match(judged.abilities.person_ids, second.abilities.person_ids).second
-        x, y = judged.abilities.estimate, second.abilities.estimate[order]
-        both = ~np.isnan(x) & ~np.isnan(y)
-        tau = float(kendalltau(tied_groups(x[both]), tied_groups(y[both])).statistic) if both.sum() > 1 else np.nan
-        if np.isfinite(tau):
-            out[second.label] = tau
+        ids = judged.abilities.person_ids
+        order = match(ids, second.abilities.person_ids).second
+        ranks = compare_ranks(ids, judged.abilities.estimate, second.abilities.estimate[order])
+        if ranks is not None and ranks.kendall is not None:
+            out[second.label] = ranks.kendall
     return out

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from scipy.stats import t
 
 from psychoeval._version import __version__
 from psychoeval.agreement.matching import check_fit, check_responses
@@ -31,8 +32,8 @@ from psychoeval.trust.worlds import Simulator
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Of the simulated data's statistics: observed values below this two-sided share are told.
-UNLIKE: Final = 0.02
+#: Of all statistics together, whether the data are like simulated data.
+UNLIKE_LEVEL: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,12 +81,10 @@ class Refitting:
         """Return one row a metric: mean, limits and number of replications that have it."""
         import pandas as pd
 
-        tail = (1 - self.level) / 2
         rows = {}
         for name in METRICS:
-            values = self.values(name)
-            low, high = np.quantile(values, [tail, 1 - tail]) if values.size else (np.nan, np.nan)
-            rows[name] = {"mean": values.mean() if values.size else np.nan, "low": low, "high": high, "n": values.size}
+            mean, low, high = self.mean_and_limits(name)
+            rows[name] = {"mean": mean, "low": low, "high": high, "n": self.values(name).size}
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
 
     def likeness(self) -> pd.DataFrame:
@@ -96,7 +95,6 @@ class Refitting:
         """
         import pandas as pd
 
-        tail = (1 - self.level) / 2
         rows = {}
         for name in STATISTICS:
             values, seen = self.values(name), self.observed[name]
@@ -104,10 +102,35 @@ class Refitting:
                 rows[name] = {"observed": seen, "simulated": np.nan, "low": np.nan, "high": np.nan, "share": np.nan}
                 continue
             below = float(np.mean(values < seen) + np.mean(values == seen) / 2)
-            low, high = np.quantile(values, [tail, 1 - tail])
-            rows[name] = {"observed": seen, "simulated": values.mean(), "low": low, "high": high,
+            mean, low, high = self.mean_and_limits(name)
+            rows[name] = {"observed": seen, "simulated": mean, "low": low, "high": high,
                           "share": min(1.0, 2 * min(below, 1 - below))}  # fmt: skip
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("statistic")
+
+    def unlike(self) -> tuple[str, ...]:
+        """Return the statistics in which the data are not like data simulated from the fit.
+
+        Those outside the prediction interval of one more simulated value, mean -+ t SD sqrt(1 + 1/R) with R - 1 degrees
+        of freedom, at 5 % divided by the number of statistics: with few refits the share beyond the observed value
+        (`likeness`) is too coarse for that.
+        """
+        out = []
+        for name, seen in self.observed.items():
+            values = self.values(name)
+            if values.size < 3 or not np.isfinite(seen):
+                continue
+            reach = t.isf(UNLIKE_LEVEL / len(self.observed) / 2, values.size - 1) * np.sqrt(1 + 1 / values.size)
+            if abs(seen - values.mean()) > reach * values.std(ddof=1) + 1e-12:
+                out.append(name)
+        return tuple(out)
+
+    def mean_and_limits(self, name: str) -> tuple[float, float, float]:
+        """Return mean and limits of a metric or statistic over replications; NaN where none has it."""
+        values, tail = self.values(name), (1 - self.level) / 2
+        if not values.size:
+            return np.nan, np.nan, np.nan
+        low, high = np.quantile(values, [tail, 1 - tail])
+        return float(values.mean()), float(low), float(high)
 
     def values(self, name: str) -> np.ndarray:
         """Return a metric or statistic over the replications whose fit converged and that have it."""

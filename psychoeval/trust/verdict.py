@@ -5,6 +5,7 @@ Each rule turns one thing found into the best grade it allows; a claim has the w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -53,9 +54,7 @@ def claims(found: Evidence, top: int) -> tuple[Claim, ...]:
 
 
 def _ranking(found: Evidence) -> Claim:
-    reasons = [*_stops(found), *_order(found)]
-    reasons += [r for name in _CARE if (r := _condition(found, name)) is not None]
-    reasons += [*_likeness(found), *_agreement(found)]
+    reasons = [*_stops(found), *_order(found), *_conditions(found, _CARE), *_likeness(found), *_agreement(found)]
     statement = f"The order of all {found.noun}s is right but for one pair in ten."
     return Claim("ranking", statement, tuple(reasons))
 
@@ -92,16 +91,25 @@ def _top(found: Evidence, k: int) -> Claim:
         return Claim("top", f"The {kind} known.", (*_stops(found), _no_ranking(found)))
     best = np.argsort(-found.ranking.estimate, kind="stable")[:k]
     names = tuple(found.ranking.person_ids[i] for i in best)
-    reasons = list(_stops(found))
-    for ranking, what in ((found.ranking, "these items"), (found.over_items, "items like these")):
-        if ranking is None:
-            reasons.append(Reason(found.missing.get("over_items", "Not known."), "with care", "what the reason names"))
-            continue
+    reasons = _stops(found)
+    for ranking, what in _rankings(found):
         p = _together(ranking, names)
         words = f"For {what}, P(all {k} belong there) is {p:.2f} or more." if k > 1 else f"For {what}, P = {p:.2f}."
         change = f"a smaller or larger k that no close {found.noun}s straddle, or more items"
         reasons.append(graded(p, limits.CONFIDENT, limits.LIKELY, words, change))
-    return Claim("top", f"The {kind} {some(names)}.", tuple(reasons))
+    return Claim("top", f"The {kind} {some(names)}.", (*reasons, *_not_over_items(found)))
+
+
+def _rankings(found: Evidence) -> list[tuple[Ranking, str]]:
+    """Return the rankings there are, and what each is about."""
+    both = ((found.ranking, "these items"), (found.over_items, "items like these"))
+    return [(ranking, what) for ranking, what in both if ranking is not None]
+
+
+def _not_over_items(found: Evidence) -> list[Reason]:
+    if found.over_items is not None:
+        return []
+    return [Reason(found.missing.get("over_items", "Not known."), "with care", "what the reason names")]
 
 
 def _together(ranking: Ranking, names: tuple[str, ...]) -> float:
@@ -114,11 +122,8 @@ def _neighbors(found: Evidence) -> Claim:
     statement = f"Each {found.noun} is better than the next one in the list."
     if found.ranking is None:
         return Claim("neighbors", statement, (*_stops(found), _no_ranking(found)))
-    reasons = list(_stops(found))
-    for ranking, what in ((found.ranking, "these items"), (found.over_items, "items like these")):
-        if ranking is None:
-            reasons.append(Reason(found.missing.get("over_items", "Not known."), "with care", "what the reason names"))
-            continue
+    reasons = _stops(found)
+    for ranking, what in _rankings(found):
         order = np.argsort(-ranking.estimate, kind="stable")
         apart = ranking.told_apart[order[:-1], order[1:]]
         n, all_pairs = int(apart.sum()), apart.size
@@ -128,7 +133,7 @@ def _neighbors(found: Evidence) -> Claim:
         change = "more items, or fewer claims: only of pairs that are told apart"
         rule = f"tests of all pairs at {ranking.level:.0%}, correction {ranking.correction}"
         reasons.append(Reason(words, allows, "" if allows == "supported" else change, rule))
-    return Claim("neighbors", statement, tuple(reasons))
+    return Claim("neighbors", statement, (*reasons, *_not_over_items(found)))
 
 
 def _parameters(found: Evidence, term: str) -> Claim:
@@ -138,9 +143,7 @@ def _parameters(found: Evidence, term: str) -> Claim:
     lacking = _without(found, term)
     if lacking is not None:
         return Claim(name, statement, (lacking,))
-    reasons = [*_stops(found)]
-    few = _condition(found, "systems_for_items")
-    reasons += [few] if few is not None else []
+    reasons = [*_stops(found), *_conditions(found, ["systems_for_items"])]
     mean, low, high = found.recovered(f"r_{term}")
     words = _refits(found, f"{plural} correlate {mean:.2f} with the true ones, {low:.2f} to {high:.2f}", mean)
     change = f"more {found.noun}s" + (", or priors on the items" if term == "discrimination" else "")
@@ -160,9 +163,8 @@ def _removing(found: Evidence) -> Claim:
     lacking = _without(found, "discrimination")
     if lacking is not None:
         return Claim("removing_items", statement, (lacking,))
-    reasons = [*_parameters(found, "discrimination").reasons]
-    few = _condition(found, "systems_for_items", "not supported")
-    return Claim("removing_items", statement, tuple([few, *reasons] if few is not None else reasons))
+    few = _conditions(found, ["systems_for_items"], "not supported")
+    return Claim("removing_items", statement, (*few, *_parameters(found, "discrimination").reasons))
 
 
 def _without(found: Evidence, term: str) -> Reason | None:
@@ -177,23 +179,24 @@ def _without(found: Evidence, term: str) -> Reason | None:
     return None
 
 
-def _stops(found: Evidence) -> tuple[Reason, ...]:
-    reasons = (_condition(found, name, "not supported") for name in _STOPS)
-    return tuple(r for r in reasons if r is not None)
+def _stops(found: Evidence) -> list[Reason]:
+    return _conditions(found, _STOPS, "not supported")
 
 
-def _condition(found: Evidence, name: str, allows: Grade = "with care") -> Reason | None:
-    """Return a condition that is not met as a reason."""
-    condition = found.conditions[name]
-    if condition.met is not False:
-        return None
-    held = f"{condition.about}: {condition.threshold:g} ({condition.source})"
-    words = f"{name.replace('_', ' ').capitalize()}: {condition.value:.3g}. {condition.words}"
-    return Reason(words, allows, _CHANGE[name].replace("system", found.noun), held)
+def _conditions(found: Evidence, names: Sequence[str], allows: Grade = "with care") -> list[Reason]:
+    """Return those of the conditions that are not met, as reasons."""
+    out = []
+    for name in names:
+        condition = found.conditions[name]
+        if condition.met is False:
+            held = f"{condition.about}: {condition.threshold:g} ({condition.source})"
+            words = f"{name.replace('_', ' ').capitalize()}: {condition.value:.3g}. {condition.words}"
+            out.append(Reason(words, allows, _CHANGE[name].replace("system", found.noun), held))
+    return out
 
 
 def _likeness(found: Evidence) -> list[Reason]:
-    unlike = found.unlike()
+    unlike = () if found.refitting is None else found.refitting.unlike()
     if not unlike:
         return []
     words = f"The data are not like data of the fitted model in {some([n.replace('_', ' ') for n in unlike])}."
