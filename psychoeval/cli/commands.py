@@ -16,6 +16,7 @@ from psychoeval.cli.console import fit_progress, print_json, print_rows, say
 from psychoeval.cli.diagnose import diagnose_fit
 from psychoeval.cli.dif import dif_data
 from psychoeval.cli.inputs import (
+    ComponentOption,
     Data,
     FormatOption,
     FreeOption,
@@ -26,6 +27,7 @@ from psychoeval.cli.inputs import (
     ReportOption,
     SeedOption,
     TimeoutOption,
+    choose_component,
     load_responses,
     parse_guessing,
     parse_pairs,
@@ -101,9 +103,7 @@ def compare(
         Path | None, path_option("Keep finished fits in this folder, and take up those that lie there.")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 if a fit failed or is not believed.")] = False,
-    component: Annotated[
-        int | None, typer.Option(min=1, help="Of data that fall into components: fit this one alone.")
-    ] = None,
+    component: ComponentOption = None,
     read: ReadOption = None,
     missing: MissingOption = None,
     output: FormatOption = "table",
@@ -112,14 +112,11 @@ def compare(
     from psychoeval.agreement.comparison import compare as compare_fits
     from psychoeval.fitting import FitsInterrupted, FitStore, fit_many
     from psychoeval.registry import default_names
-    from psychoeval.responses.connections import select_component
     from psychoeval.responses.screening import screen
 
     if table not in ("verdicts", "ranks", "parameters", "inference"):
         raise SettingsError(f"--table {table} is unknown.", "Choose verdicts, ranks, parameters or inference.")
-    responses = load_responses(data, read or [], missing)
-    if component is not None:
-        responses = select_component(responses, component)
+    responses = choose_component(load_responses(data, read or [], missing), component)
     for finding in screen(responses).warnings:
         say(f"Before any fit: {finding.sentence}")
     models = model or ["Rasch"]
@@ -184,6 +181,7 @@ def fit(
         bool, typer.Option("--describe", help="Print the job (for mirt an R script) instead of running it.")
     ] = False,
     save: Annotated[Path | None, path_option("Save the result to a file that FitResult.load reads.")] = None,
+    component: ComponentOption = None,
     read: ReadOption = None,
     missing: MissingOption = None,
     output: FormatOption = "table",
@@ -198,7 +196,7 @@ def fit(
 
     if table not in ("items", "abilities"):
         raise SettingsError(f"--table {table} is unknown.", "Choose items or abilities.")
-    responses = load_responses(data, read or [], missing)
+    responses = choose_component(load_responses(data, read or [], missing), component)
     settings = parse_pairs("--set", setting or [])
     settings |= {k: v for k, v in {"timeout": timeout, "seed": seed}.items() if v is not None}
     options: dict[str, Any] = {

@@ -10,6 +10,7 @@ import typer
 
 from psychoeval.cli.console import Format, fit_progress, print_json, print_rows, print_table, say
 from psychoeval.cli.inputs import (
+    ComponentOption,
     Data,
     FormatOption,
     FreeOption,
@@ -18,6 +19,7 @@ from psychoeval.cli.inputs import (
     PriorsOption,
     ReadOption,
     TimeoutOption,
+    choose_component,
     load_responses,
     parse_guessing,
     parse_priors,
@@ -54,6 +56,7 @@ def diagnose_fit(
     table: Annotated[
         Table | None, typer.Option(help="One table alone, whole; for --format csv items if none is named.")
     ] = None,
+    component: ComponentOption = None,
     read: ReadOption = None,
     missing: MissingOption = None,
     output: FormatOption = "table",
@@ -68,7 +71,7 @@ def diagnose_fit(
     from psychoeval.registry import make_estimator
     from psychoeval.results.fit_result import FitResult
 
-    responses = load_responses(data, read or [], missing)
+    responses = choose_component(load_responses(data, read or [], missing), component)
     if fitted is not None:
         if model is not None:
             raise SettingsError("--fit and --model are both given.", "Give one of them.")

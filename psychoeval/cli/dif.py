@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from psychoeval.cli.console import Format, print_json, print_rows
-from psychoeval.cli.inputs import Data, FormatOption, MissingOption, ReadOption, load_responses
+from psychoeval.cli.inputs import (
+    ComponentOption,
+    Data,
+    FormatOption,
+    MissingOption,
+    ReadOption,
+    choose_component,
+    load_responses,
+)
 from psychoeval.cli.paths import path_option
 from psychoeval.irt.linking import LinkingMethod
 
@@ -54,6 +62,7 @@ def dif_data(
         Literal["holm", "benjamini-hochberg", "none"], typer.Option(help="benjamini-hochberg: false discovery rate.")
     ] = "holm",
     level: Annotated[float, typer.Option(help="Of intervals; 1 - level is that of the tests.")] = 0.95,
+    component: ComponentOption = None,
     read: ReadOption = None,
     missing: MissingOption = None,
     output: FormatOption = "table",
@@ -65,8 +74,9 @@ def dif_data(
     from psychoeval.diagnostics import dif
 
     found = dif(
-        _read(data, groups, persons, read or [], missing), groups, method, reference=reference, anchors=anchor,
-        purify=purify, kind=kind, matching=matching, model=model, linking=linking, correction=correction, level=level,
+        choose_component(_read(data, groups, persons, read or [], missing), component), groups, method,
+        reference=reference, anchors=anchor, purify=purify, kind=kind, matching=matching, model=model, linking=linking,
+        correction=correction, level=level,
     )  # fmt: skip
     print_dif(found, output)
 

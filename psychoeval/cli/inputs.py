@@ -69,6 +69,13 @@ FreeOption = Annotated[
     ),
 ]
 TimeoutOption = Annotated[float | None, typer.Option(help="Seconds allowed to each fit of an engine outside NumPy.")]
+ComponentOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="<N|largest>",
+        help="Of data that fall into components: take this one alone, by its number or the one with most systems.",
+    ),
+]
 SeedOption = Annotated[
     int | None, typer.Option(help="For every estimator that draws random numbers (each has a fixed one by default).")
 ]
@@ -100,6 +107,17 @@ def load_responses(name: str, options: list[str], missing: str | None) -> Respon
     if "coding" in chosen:
         chosen["coding"] = parse_coding(chosen["coding"])
     return read_table(name, **chosen)
+
+
+def choose_component(responses: Responses, component: str | None) -> Responses:
+    """Return the part of the data that --component names; all where it names none."""
+    from psychoeval.responses.connections import select_component
+
+    if component is None:
+        return responses
+    if component != "largest" and not component.isdecimal():
+        raise SettingsError(f"--component {component} is unknown.", "Give the number of a component, or largest.")
+    return select_component(responses, "largest" if component == "largest" else int(component))
 
 
 def _is_log(name: str) -> bool:

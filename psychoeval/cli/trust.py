@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from psychoeval.cli.console import print_json, print_table, say
-from psychoeval.cli.inputs import Data, FormatOption, MissingOption, ReadOption, ReportOption, load_responses
+from psychoeval.cli.inputs import (
+    ComponentOption,
+    Data,
+    FormatOption,
+    MissingOption,
+    ReadOption,
+    ReportOption,
+    choose_component,
+    load_responses,
+)
 from psychoeval.cli.paths import path_option
 
 if TYPE_CHECKING:
@@ -34,6 +43,7 @@ def trust_data(
     seed: Annotated[int, typer.Option(min=0, help="Of all simulation.")] = 0,
     store: Annotated[Path | None, path_option("Keep finished refits in this file, and take up those in it.")] = None,
     report: ReportOption = None,
+    component: ComponentOption = None,
     read: ReadOption = None,
     missing: MissingOption = None,
     output: FormatOption = "table",
@@ -42,7 +52,7 @@ def trust_data(
     from psychoeval.studies.store import RowStore
     from psychoeval.trust.assessment import assess
 
-    responses = load_responses(data, read or [], missing)
+    responses = choose_component(load_responses(data, read or [], missing), component)
     found = assess(
         responses,
         estimator,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import SettingsError
 from psychoeval.responses.cells import counted
-from psychoeval.responses.connectivity import components
+from psychoeval.responses.connectivity import components, largest
 from psychoeval.responses.matrix import Responses
 from psychoeval.wording import some, some_of
 
@@ -22,6 +22,8 @@ _NAMED: Final = 4
 _MOST_WORK: Final = 300_000_000
 
 IntArray = NDArray[np.int64]
+#: The number of a component, from 1 in the order of the first persons; or the one with most persons.
+ComponentChoice = int | Literal["largest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ class Connections:
         """What would join each component to the largest; a sentence each, for the first four."""
         if self.is_connected:
             return ()
-        hub = max(self.parts, key=lambda p: (len(p.person_ids), len(p.item_ids), -p.number))
+        hub = self.parts[largest([(len(p.person_ids), len(p.item_ids)) for p in self.parts])]
         others = [p for p in self.parts if p is not hub]
         out = [self._remedy(hub, p) for p in others[:_NAMED]]
         if len(others) > _NAMED:
@@ -189,8 +191,14 @@ def connections(responses: Responses) -> Connections:
     )
 
 
-def select_component(responses: Responses, number: int) -> Responses:
-    """Return the persons and items of one component, from 1 in the order of the first persons.
+def select_component(responses: Responses, number: ComponentChoice) -> Responses:
+    """Return the persons and items of one component.
+
+    Parameters
+    ----------
+    responses : Responses
+    number : int or "largest"
+        From 1 in the order of the first persons; or the one with most persons, of several with most items.
 
     Raises
     ------
@@ -198,9 +206,14 @@ def select_component(responses: Responses, number: int) -> Responses:
         If there is no such component.
     """
     found = components(responses)
+    if number == "largest" and found.n:
+        sizes = [np.bincount(k[k >= 0], minlength=found.n) for k in (found.person_component, found.item_component)]
+        number = 1 + largest(list(zip(*(s.tolist() for s in sizes), strict=True)))
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= found.n:
         there = "There is 1 component" if found.n == 1 else f"There are {found.n} components"
-        raise SettingsError(f"component is {number!r}.", f"{there}: give a whole number from 1 to {found.n}.")
+        raise SettingsError(
+            f"component is {number!r}.", f'{there}: give a whole number from 1 to {found.n}, or "largest".'
+        )
     return responses.select(persons=found.person_component == number - 1, items=found.item_component == number - 1)
 
 

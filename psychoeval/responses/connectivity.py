@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,17 @@ class Components:
     n: int
     person_component: NDArray[np.int64]
     item_component: NDArray[np.int64]
+
+
+def largest(sizes: Sequence[tuple[int, int]]) -> int:
+    """Return the place of the component with most persons; of several, of that with most items; then the first.
+
+    Parameters
+    ----------
+    sizes : sequence of (int, int)
+        Persons and items of each component.
+    """
+    return max(range(len(sizes)), key=lambda c: (*sizes[c], -c))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

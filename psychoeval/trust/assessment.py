@@ -14,6 +14,7 @@ from psychoeval.errors import ConvergenceWarning, DataError, NotComparableError,
 from psychoeval.estimators.base import Estimator
 from psychoeval.estimators.settings import check_seed, check_whole
 from psychoeval.fitting import fit as fit_one
+from psychoeval.responses.connections import ComponentChoice, select_component
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 from psychoeval.studies.store import RowStore
@@ -107,6 +108,7 @@ def assess(
     top: int = 3,
     others: Sequence[str] = OTHERS,
     cluster: str | None = None,
+    component: ComponentChoice | None = None,
     replications: int = 100,
     level: float = 0.95,
     n_jobs: int = 1,
@@ -135,6 +137,8 @@ def assess(
         Estimators whose order is set beside.
     cluster : str, optional
         Column of `responses.items` whose items are drawn together, as in `rank_over_items`.
+    component : int or "largest", optional
+        Of data that fall into components, the one to judge, as in `select_component`.
     replications : int
         Refits.
     level : float
@@ -156,6 +160,13 @@ def assess(
     check_level(level)
     check_whole(replications=replications, n_jobs=n_jobs, top=top)
     check_seed(seed)
+    if component is not None:
+        if fit is not None:
+            raise SettingsError(
+                "fit and component are both given.",
+                "Give the fit of that component, and its responses: select_component(responses, component).",
+            )
+        responses = select_component(responses, component)
     if top >= responses.n_persons:
         raise SettingsError(
             f"top is {top}, and there are {responses.n_persons} {responses.person_label}s.", "Give a smaller number."

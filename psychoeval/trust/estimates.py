@@ -67,7 +67,8 @@ def one_component(fit: FitResult, abilities: Abilities, number: int | None) -> A
         raise DisconnectedDataError(
             f"The data of {fit.label} fall into {len(sizes)} components that share no response (of "
             f"{some(list(sizes.values()))} persons): nothing ranks persons across them.",
-            "Rank one of them: rank(fit, component=1). `psychoeval screen` names what would join them.",
+            "Rank one of them: rank(fit, component=1), or `psychoeval trust --component 1`. `psychoeval screen` names "
+            "what would join them.",
         )
     at = np.flatnonzero(fit.components == number)
     return replace(
