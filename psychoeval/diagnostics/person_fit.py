@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from psychoeval.diagnostics.fitted import JUDGED, Ability, Fitted, ability_method, fitted
 from psychoeval.irt.paired import holm
@@ -34,9 +33,9 @@ class PersonFit:
     lz, lz_star : (N,) arrays
         Standardized log-likelihood; low values are unlikely patterns. lz* corrects for the ability being an estimate.
     p_lz, p, p_adjusted : (N,) arrays
-        P(a value as low) under the normal distribution, of lz and of lz*, and the latter adjusted for the number of
-        persons (Holm); NaN where the status is not ``"judged"``. p of lz is too large, because lz varies less than it
-        supposes.
+        P(a value as low) at the ability, of lz and of lz* (by a saddlepoint: both are skewed), and the latter adjusted
+        for the number of persons (Holm); NaN where the status is not ``"judged"``. p of lz is too large, because lz
+        varies less than it supposes.
     infit, infit_z, outfit, outfit_z : (N,) arrays
         Mean squares (1 as the model expects, above 1 noisier) and standardized.
     status, lz_star_status : tuple of str, length N
@@ -107,7 +106,7 @@ def person_fit(fit: FitResult, responses: Responses, *, ability: Ability | None 
     _, sums = residual_sums(*known.counts, theta, known.items)
     status = _status(known, theta, method, likelihood.lz)
     star = _star_status(status, likelihood.lz_star)
-    p_lz, p = _lower(likelihood.lz, status), _lower(likelihood.lz_star, star)
+    p_lz, p = _judged(likelihood.p_lz, status), _judged(likelihood.p_lz_star, star)
     return PersonFit(
         responses.person_ids, theta, likelihood.lz, likelihood.lz_star, p_lz, p,
         holm(p), *mean_squares(sums), status, star, method,
@@ -126,8 +125,8 @@ def _status(known: Fitted, theta: FloatArray, method: Ability, lz: FloatArray) -
     return tuple(map(str, out))
 
 
-def _lower(z: FloatArray, status: tuple[str, ...]) -> FloatArray:
-    return np.where([s == JUDGED for s in status], ndtr(z), np.nan)
+def _judged(p: FloatArray, status: tuple[str, ...]) -> FloatArray:
+    return np.where([s == JUDGED for s in status], p, np.nan)
 
 
 def _star_status(status: tuple[str, ...], lz_star: FloatArray) -> tuple[str, ...]:

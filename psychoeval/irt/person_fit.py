@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from psychoeval.irt.classical import CountArray
 from psychoeval.irt.curves import log_probabilities
+from psychoeval.irt.lower_tail import p_as_low
 from psychoeval.irt.quadrature import person_blocks
 from psychoeval.irt.score_equations import KnownItems
 
@@ -28,10 +29,14 @@ class LogLikelihoodFit(NamedTuple):
     lz_star : (N,) array
         NaN also where every pattern of the same sum of slopes is equally likely, as of Rasch items that are equally
         difficult.
+    p_lz, p_lz_star : (N,) arrays
+        P(a value as low) at the ability.
     """
 
     lz: FloatArray
     lz_star: FloatArray
+    p_lz: FloatArray
+    p_lz_star: FloatArray
 
 
 def log_likelihood_fit(
@@ -47,6 +52,10 @@ def log_likelihood_fit(
     (sum w (x - n P) + c r0) / sqrt(n tau^2); an estimate off the root, such as a posterior mean, changes it in second
     order only.
 
+    Their distributions are skewed, and the normal one gives far too small p: with 8 to 30 items, true answers and
+    Holm's correction it finds misfit in a third of all data sets of 500 persons. So p is that of the weighted sum
+    itself (`psychoeval.irt.lower_tail`).
+
     Parameters
     ----------
     successes, trials : (N, J) integer arrays
@@ -59,16 +68,16 @@ def log_likelihood_fit(
     Drasgow, Levine & Williams (1985), doi:10.1111/j.2044-8317.1985.tb00817.x.
     Snijders (2001), Psychometrika 66, 331-342, doi:10.1007/BF02294437.
     """
-    lz, lz_star = np.full(theta.size, np.nan), np.full(theta.size, np.nan)
-    for rows in person_blocks(theta.size, 8 * items.a.size):
+    out = np.full((4, theta.size), np.nan)
+    for rows in person_blocks(theta.size, 16 * items.a.size):
         known = np.isfinite(theta[rows])
         at = np.where(known, theta[rows], 0.0)
         n = np.where(known[:, None], trials[rows], 0).astype(np.float64)
-        lz[rows], lz_star[rows] = _block(successes[rows].astype(np.float64), n, at, items)
-    return LogLikelihoodFit(lz, lz_star)
+        out[:, rows] = _block(successes[rows].astype(np.float64), n, at, items)
+    return LogLikelihoodFit(*out)
 
 
-def _block(x: FloatArray, n: FloatArray, theta: FloatArray, items: KnownItems) -> tuple[FloatArray, FloatArray]:
+def _block(x: FloatArray, n: FloatArray, theta: FloatArray, items: KnownItems) -> tuple[FloatArray, ...]:
     log_right, log_wrong = log_probabilities(theta, items.a, items.d, items.c)
     p, q = np.exp(log_right), np.exp(log_wrong)
     w, r = log_right - log_wrong, items.a * items.curves(theta)[1]
@@ -80,4 +89,4 @@ def _block(x: FloatArray, n: FloatArray, theta: FloatArray, items: KnownItems) -
         whole, left = (variance * w**2).sum(axis=1), (variance * free**2).sum(axis=1)
         lz = np.where(whole > _ROUNDING**2 * variance.sum(axis=1), (rest * w).sum(axis=1) / np.sqrt(whole), np.nan)
         star = np.where(left > _ROUNDING * whole, (rest * free).sum(axis=1) / np.sqrt(left), np.nan)
-    return lz, star
+    return lz, star, p_as_low(lz, w, p, n), p_as_low(star, free, p, n)
