@@ -19,7 +19,7 @@ from psychoeval.trust.worlds import World
 
 #: What `recovered` computes, in the order of tables.
 METRICS: Final = (
-    "tau", "score_error", "item_error", "r_difficulty", "r_discrimination",
+    "tau", "tau_simple_average", "score_error", "item_error", "r_difficulty", "r_discrimination",
     "ability_coverage", "difficulty_coverage", "discrimination_coverage",
 )  # fmt: skip
 #: What `data_statistics` computes.
@@ -31,7 +31,8 @@ STATISTICS: Final = (
 def recovered(world: World, fit: FitResult) -> dict[str, float | None]:
     """Return what a fit found of a simulated truth; None where it says nothing of that.
 
-    tau: Kendall's tau-b of abilities. score_error: mean over persons of |expected score on all items, true - fitted|;
+    tau: Kendall's tau-b of abilities; tau_simple_average that of the persons' mean scores in the same data, which needs
+    no fit. score_error: mean over persons of |expected score on all items, true - fitted|;
     item_error the same over items. r: Pearson's over the items estimated. Coverage: of the printed 95 % intervals, the
     truth taken to the origin and unit of these persons (theta - mean) / SD, the SD left out for Rasch, where the items
     set the unit; on the proportion scale the true score is the expected one on all items. Source: METHODS of
@@ -39,14 +40,13 @@ def recovered(world: World, fit: FitResult) -> dict[str, float | None]:
     """
     abilities = fit.abilities
     out: dict[str, float | None] = dict.fromkeys(METRICS)
+    out["tau_simple_average"] = _tau(row_moments(world.responses.successes, world.responses.trials).mean, world.ability)
     if abilities is None:
         return out
     order = match(world.responses.person_ids, abilities.person_ids).second
     estimate = abilities.estimate[order]
     both = ~np.isnan(estimate) & ~np.isnan(world.ability)
-    groups = tied_groups(estimate[both])
-    if np.ptp(groups) > 0:
-        out["tau"] = float(kendalltau(groups, world.ability[both]).statistic)
+    out["tau"] = _tau(estimate, world.ability)
     # Items that were never run have no true score.
     items = world.items.select(item_is_usable(world.items))
     person_score, item_score = mean_probabilities(world.ability, items)
@@ -109,6 +109,12 @@ def data_statistics(responses: Responses) -> dict[str, float]:
     found = (score.mean(), score.std(), skewness, proportion.std(), constant,
              r.mean() if r.size else np.nan, r.std() if r.size else np.nan)  # fmt: skip
     return dict(zip(STATISTICS, map(float, found), strict=True))
+
+
+def _tau(estimate: FloatArray, true: FloatArray) -> float | None:
+    both = ~np.isnan(estimate) & ~np.isnan(true)
+    groups = tied_groups(estimate[both])
+    return float(kendalltau(groups, true[both]).statistic) if groups.size and np.ptp(groups) > 0 else None
 
 
 def _coverage(low: FloatArray, high: FloatArray, truth: FloatArray) -> float | None:

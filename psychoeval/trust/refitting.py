@@ -15,7 +15,7 @@ from scipy.stats import t
 from psychoeval._version import __version__
 from psychoeval.agreement.matching import check_fit, check_responses
 from psychoeval.audit.settings import check_level
-from psychoeval.errors import ConvergenceWarning, DataError
+from psychoeval.errors import ConvergenceWarning, DataError, PsychoevalError
 from psychoeval.estimators.base import Estimator
 from psychoeval.estimators.settings import check_seed, check_whole
 from psychoeval.fitting import estimator_of
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 
 #: Of all statistics together, whether the data are like simulated data.
 UNLIKE_LEVEL: Final = 0.05
+#: Data sets drawn from each refit: their mean has half the SD of one, and drawing takes little beside fitting.
+AGAIN: Final = 4
+EXCESS: Final = "excess_"
+#: A difference so small is none, where simulated values do not vary.
+ROUNDING: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +52,8 @@ class Refitting:
     truth : str
         Of the fit that was simulated from.
     replications : Replications
-        One row a data set: `recovery.METRICS`, `recovery.STATISTICS`, and whether the fit converged (``believed``).
+        One row a data set: `recovery.METRICS`, `recovery.STATISTICS`, whether the fit converged (``believed``), and
+        ``excess_...`` of each statistic: the mean of `AGAIN` data sets drawn from the refit, less that of the data set.
     observed : mapping
         `recovery.STATISTICS` of the data.
     level : float
@@ -88,41 +94,38 @@ class Refitting:
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
 
     def likeness(self) -> pd.DataFrame:
-        """Return one row a statistic of the data: observed, mean and limits of the simulated ones, two-sided share.
+        """Return one row a statistic: what the data have, what the fitted model lets expect, limits and p.
 
-        The share is twice the smaller one of simulated values on either side of the observed, ties by half, at most 1:
-        small where the model does not make data like these.
+        Data drawn from a fit are not quite like data that the fit was made of, even where the model is true: errors of
+        the items add to their spread, and those that nobody solved stay so. How much that is, each refit shows, where
+        the data are known to be the model's: E_r is the mean of the statistic in data drawn from refit r, less that of
+        the data set it was fitted to. So ``expected`` is the mean of the statistic over the data sets drawn from the
+        fit, less that of E; the limits are those of one more value, expected -+ t SD(E) sqrt(1 + 1/R) with R - 1
+        degrees of freedom, and p is the two-sided one of the observed. This is the double bootstrap (Davison & Hinkley
+        1997, Bootstrap Methods and their Application, section 4.5) with few draws at its second level.
+
+        NaN where fewer than three refits have it, or where another estimator than that of the fit was checked.
         """
         import pandas as pd
 
-        rows = {}
-        for name in STATISTICS:
-            values, seen = self.values(name), self.observed[name]
-            if not values.size or not np.isfinite(seen):
-                rows[name] = {"observed": seen, "simulated": np.nan, "low": np.nan, "high": np.nan, "share": np.nan}
-                continue
-            below = float(np.mean(values < seen) + np.mean(values == seen) / 2)
-            mean, low, high = self.mean_and_limits(name)
-            rows[name] = {"observed": seen, "simulated": mean, "low": low, "high": high,
-                          "share": min(1.0, 2 * min(below, 1 - below))}  # fmt: skip
+        rows = {name: self._likeness_of(name, seen) for name, seen in self.observed.items()}
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("statistic")
 
-    def unlike(self) -> tuple[str, ...]:
-        """Return the statistics in which the data are not like data simulated from the fit.
+    def _likeness_of(self, name: str, seen: float) -> dict[str, float]:
+        out = {"observed": seen, "expected": np.nan, "low": np.nan, "high": np.nan, "p": np.nan}
+        drawn, excess = self.values(name), self.values(EXCESS + name)
+        if excess.size < 3 or not np.isfinite(seen):
+            return out
+        expected, freedom = float(drawn.mean() - excess.mean()), excess.size - 1
+        error = max(float(excess.std(ddof=1)) * np.sqrt(1 + 1 / excess.size), ROUNDING * max(1.0, abs(expected)))
+        reach = float(t.isf((1 - self.level) / 2, freedom)) * error
+        p = 2 * float(t.sf(abs(seen - expected) / error, freedom))
+        return out | {"expected": expected, "low": expected - reach, "high": expected + reach, "p": p}
 
-        Those outside the prediction interval of one more simulated value, mean -+ t SD sqrt(1 + 1/R) with R - 1 degrees
-        of freedom, at 5 % divided by the number of statistics: with few refits the share beyond the observed value
-        (`likeness`) is too coarse for that.
-        """
-        out = []
-        for name, seen in self.observed.items():
-            values = self.values(name)
-            if values.size < 3 or not np.isfinite(seen):
-                continue
-            reach = t.isf(UNLIKE_LEVEL / len(self.observed) / 2, values.size - 1) * np.sqrt(1 + 1 / values.size)
-            if abs(seen - values.mean()) > reach * values.std(ddof=1) + 1e-12:
-                out.append(name)
-        return tuple(out)
+    def unlike(self) -> tuple[str, ...]:
+        """Return the statistics with a p of `likeness` below 5 % divided by their number (Bonferroni)."""
+        p = self.likeness()["p"]
+        return tuple(str(name) for name in p.index[p < UNLIKE_LEVEL / p.size])
 
     def mean_and_limits(self, name: str) -> tuple[float, float, float]:
         """Return mean and limits of a metric or statistic over replications; NaN where none has it."""
@@ -134,7 +137,7 @@ class Refitting:
 
     def values(self, name: str) -> np.ndarray:
         """Return a metric or statistic over the replications whose fit converged and that have it."""
-        found = [row[name] for row in self.replications.rows if row["believed"]]
+        found = [row.get(name) for row in self.replications.rows if row["believed"]]
         return np.array([value for value in found if value is not None and np.isfinite(float(value))], dtype=float)
 
 
@@ -199,21 +202,38 @@ def check_by_refitting(
     chosen = make_estimator(estimator) if isinstance(estimator, str) else estimator or estimator_of(fit)
     _, model = prepare(responses, chosen, fit.model, "default", None, True, {})
     simulator = Simulator(truth or fit, responses)
+    same = truth is None and estimator is None
 
     def task(number: int) -> Row:
-        world = simulator.draw(np.random.default_rng([seed, number]))
+        generator = np.random.default_rng([seed, number])
+        world = simulator.draw(generator)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # it is counted
             found = fit_one(world.responses, chosen, model, allow_free_2pl=True)
-        return {"believed": float(found.convergence.believed), **recovered(world, found),
-                **data_statistics(world.responses)}  # fmt: skip
+        made = data_statistics(world.responses)
+        again = _excess(found, world.responses, made, generator) if same else {}
+        return {"believed": float(found.convergence.believed), **recovered(world, found), **made, **again}
 
     settings = {f.name: getattr(chosen, f.name) for f in dataclasses.fields(chosen)}  # type: ignore[arg-type]
-    question = (__version__, responses.sha256, chosen.name, sorted(settings.items()), model, seed, _digest(simulator))
+    what = (METRICS, STATISTICS, AGAIN if same else 0)
+    question = (__version__, what, responses.sha256, chosen.name, sorted(settings.items()), model, seed,
+                _digest(simulator))  # fmt: skip
     key = hashlib.sha256(repr(question).encode("utf-8", "surrogatepass")).hexdigest()[:24]
     found = replicate(task, replications, key=key, n_jobs=n_jobs, store=store, what=f"refitting {fit.label}")
     label = fit.label if chosen.name == fit.estimator else chosen.name
     return Refitting(label, (truth or fit).label, found, data_statistics(responses), level, _notes(found, simulator))
+
+
+def _excess(
+    fit: FitResult, responses: Responses, made: Mapping[str, float], generator: np.random.Generator
+) -> dict[str, float]:
+    """Return by how much statistics of data drawn from a fit exceed those of its own data; nothing if none can be."""
+    try:
+        simulator = Simulator(fit, responses)
+        drawn = [data_statistics(simulator.draw(generator).responses) for _ in range(AGAIN)]
+    except PsychoevalError:  # a refit without some items: `n` of the statistics says how many there are
+        return {}
+    return {EXCESS + name: float(np.mean([d[name] for d in drawn])) - value for name, value in made.items()}
 
 
 def _check_given(responses: Responses, fit: FitResult, estimator: object, truth: object) -> None:
