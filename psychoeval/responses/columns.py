@@ -160,12 +160,9 @@ def _is_value(value: Any) -> bool:
     return as_number(value) is not None or int(CellCoder(1).row([value], 0)[0]) >= MISSING
 
 
-def typed(values: list[Any]) -> list[Any]:
-    """Return texts that all spell numbers, or are blank, as numbers."""
-    if not all(isinstance(v, str) for v in values):
-        return values
-    numbers = [as_number(v) if v.strip() else float("nan") for v in values]
-    return values if any(n is None for n in numbers) else numbers
+def blanks_missing(values: list[Any]) -> list[Any]:
+    """Return values with None for blank texts; texts that spell numbers stay: 1.1 is not 1.10, and 01 is not 1."""
+    return [None if isinstance(v, str) and not v.strip() else v for v in values]
 
 
 def align_covariates(

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import DataError
-from psychoeval.responses.columns import ITEM_NAMES, PERSON_NAMES, at, recognized, typed
+from psychoeval.responses.cells import MISSING_TEXTS, as_number
+from psychoeval.responses.columns import ITEM_NAMES, PERSON_NAMES, at, blanks_missing, recognized
 from psychoeval.responses.ids_and_counts import is_missing
 from psychoeval.responses.matrix import Responses
 from psychoeval.responses.tables import open_table
@@ -25,7 +26,8 @@ def add_covariates(responses: Responses, path: str | os.PathLike[str], of: Liter
 
     The file is CSV, TSV or Parquet with one row a person or item. Its ids stand in the column with a usual name
     (system, model, item, task, ..., id) that has most of those of the data, else in the first. Rows of others are
-    passed over, and who has no row has missing values; `notes` say how many.
+    passed over, and who has no row has missing values; `notes` say how many. What a text file says stays the text that
+    it is, since 1.1 and 1.10, or 01 and 1, may be two groups; blanks are missing.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ def read_scores(
 ) -> tuple[dict[str, NDArray[np.float64]], tuple[str, ...]]:
     """Return scores of persons that a file holds, by the name of their column, and notes.
 
-    The file is one of `add_covariates`. Columns that hold any text are left out.
+    The file is one of `add_covariates`. Columns that hold anything but numbers are left out.
 
     Parameters
     ----------
@@ -77,10 +79,11 @@ def read_scores(
     columns, note = _by_id(path, responses.person_ids, responses.person_label)
     scores, texts = {}, []
     for name, values in columns.items():
-        try:
-            scores[name] = np.array([np.nan if is_missing(v) else float(v) for v in values])
-        except (TypeError, ValueError):
+        numbers = [np.nan if is_missing(v) or v in MISSING_TEXTS else as_number(v) for v in values]
+        if any(n is None for n in numbers):
             texts.append(name)
+        else:
+            scores[name] = np.array(numbers, dtype=np.float64)
     if not scores:
         raise DataError(f"{path}: no column beside the ids holds numbers alone.", "Give a column of scores.")
     return scores, (*note, *((f"Columns of texts are no scores: {some(texts)}.",) if texts else ()))
@@ -110,8 +113,8 @@ def _by_id(path: str | os.PathLike[str], ids: tuple[str, ...], noun: str) -> tup
         )
     rows = [place.get(name) for name in ids]
     values = {
-        table.names[j]: [None if row is None or column[row] == "" else column[row] for row in rows]
-        for j, column in zip(others, (typed(c) for c in columns), strict=True)
+        table.names[j]: blanks_missing([None if row is None else column[row] for row in rows])
+        for j, column in zip(others, columns, strict=True)
     }
     note = [f"{at(table)}no row for {len(lacking)} of {len(ids)} {noun}s: {some(lacking)}."] if lacking else []
     return values, note

@@ -50,6 +50,14 @@ def group_codes(
             f"{len(lacking)} {noun}s have no {column!r}: {some(lacking)}.",
             f"Fill it in (a {noun} that stands alone is a group of its own), or select the {noun}s that have one.",
         )
-    labels = [str(v) for v in values]
+    labels = _labels(values)
     code = {label: k for k, label in enumerate(dict.fromkeys(labels))}
     return np.array([code[label] for label in labels], dtype=np.intp), tuple(code)
+
+
+def _labels(values: list[object]) -> list[str]:
+    """Return values as texts; whole numbers without decimals, which pandas gives them where others are missing."""
+    floats = [v for v in values if isinstance(v, float)]
+    if floats and all(v.is_integer() for v in floats):
+        return [str(int(v)) if isinstance(v, float) else str(v) for v in values]
+    return [str(v) for v in values]

@@ -22,11 +22,11 @@ from psychoeval.responses.columns import (
     Table,
     align_covariates,
     at,
+    blanks_missing,
     constant_within,
     find,
     label_of,
     one_of,
-    typed,
 )
 from psychoeval.responses.ids_and_counts import (
     CountArray,
@@ -148,7 +148,7 @@ def long_responses(
 
         rows = groups.tolist()
         return pd.DataFrame(
-            {table.names[j]: typed(constant_within(table, j, rows, keys, data[j], one)) for j in more[what]}
+            {table.names[j]: blanks_missing(constant_within(table, j, rows, keys, data[j], one)) for j in more[what]}
         )
 
     return Responses(

@@ -15,11 +15,11 @@ from psychoeval.responses.columns import (
     Table,
     align_covariates,
     at,
+    blanks_missing,
     check_header,
     find,
     label_of,
     one_of,
-    typed,
 )
 from psychoeval.responses.frames import FrameTable
 from psychoeval.responses.ids_and_counts import CountArray, PersonLabel, check_ids, smallest_dtype
@@ -76,7 +76,9 @@ def wide_responses(
         import pandas as pd
 
         columns = zip(covariates, found[len(others) - len(covariates) :], strict=True)
-        person_table: pd.DataFrame | None = pd.DataFrame({table.names[j]: typed(values) for j, values in columns})
+        person_table: pd.DataFrame | None = pd.DataFrame(
+            {table.names[j]: blanks_missing(values) for j, values in columns}
+        )
     else:
         given_table = cast("pd.DataFrame | None", persons)
         person_table = None if given_table is None else align_covariates(given_table, ids, label)

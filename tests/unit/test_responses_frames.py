@@ -105,7 +105,7 @@ def test_wide_covariates_and_trials() -> None:
     r = Responses.from_wide(table, trials=3, persons=["org", "size"])
     assert r.trials.tolist() == [[3, 0], [3, 3]]
     assert r.persons is not None
-    assert r.persons.to_dict("list") == {"org": ["x", "y"], "size": [7.0, 70.0]}
+    assert r.persons.to_dict("list") == {"org": ["x", "y"], "size": ["7", "70"]}
     trials = {"system": ["B", "A"], "q2": [2, 0], "q1": [4, 9]}
     r = from_wide(table, trials=trials, persons=["org", "size"])
     assert r.trials.tolist() == [[9, 0], [4, 2]]
