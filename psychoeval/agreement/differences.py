@@ -138,7 +138,7 @@ def compare_term(
     raw, aligned : (first, second)
         As given, and on one scale.
     errors_alike : bool
-        Whether the two fits' standard errors are about the same thing (items fixed, items sampled).
+        Whether the two fits' standard errors are about the same thing (items fixed, estimated, sampled).
     """
     first, second = aligned
     name = np.array(ids, dtype=object)

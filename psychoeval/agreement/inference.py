@@ -50,10 +50,11 @@ def compare_inference(
 
     Estimates may agree and inference not: intervals twice as wide, ties where another fit sees an order. Fits are
     aligned as `compare` aligns them, by identification; a further estimated scale would hide a difference of the
-    errors. Ratios and overlap are given where both errors are of one kind (``items fixed``, ``items sampled``) and on
-    one scale; decisions and ranks need no common scale. Each fit decides A > B, tie or B > A by
-    z = (theta_A - theta_B) / SE(theta_A - theta_B), two-sided p corrected for the number of pairs, as
-    `psychoeval.rank` does. The simple average stands beside, fitted where it is missing and `responses` are known.
+    errors. Ratios and overlap are given where both errors are of one kind (``items fixed``, ``items estimated`` or
+    ``items sampled``) and on one scale; decisions and ranks need no common scale. Each fit decides A > B, tie or
+    B > A by z = (theta_A - theta_B) / SE(theta_A - theta_B), proportions with what their number of items allows,
+    two-sided p corrected for the number of pairs, as `psychoeval.rank` does. The simple average stands beside, fitted
+    where it is missing and `responses` are known.
 
     Parameters
     ----------

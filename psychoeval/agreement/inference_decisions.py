@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from psychoeval.audit.paired import Correction, adjust
 from psychoeval.irt.intervals import wilson_interval
 from psychoeval.irt.parameters import Abilities
-from psychoeval.irt.ranking import difference_z, two_sided
+from psychoeval.irt.ranking import pair_p
 from psychoeval.results.fit_result import FitResult
 
 FloatArray = NDArray[np.float64]
@@ -69,16 +69,21 @@ class DecisionCounts:
 
 
 def errors_of(abilities: Abilities) -> FloatArray:
-    """Return standard errors, (N,); of proportions with an effective n, half the width of Wilson's interval over z.
+    """Return standard errors, (N,); of proportions that show no spread, at least half of Wilson's interval at z = 1.
 
-    A proportion of 0 or 1 has no spread in the data, and yet is not known for certain.
+    A proportion of 0 or 1 has no spread in the data, and yet is not known for certain. Beyond 0 and 1 (additive scores)
+    it is the same. Wilson's n is the effective one, or the units that the estimate rests on.
     """
-    if abilities.effective_n is not None:
-        low, high = wilson_interval(abilities.estimate, abilities.effective_n, 2 * ndtr(1.0) - 1)
-        return np.asarray((high - low) / 2)
-    if abilities.standard_error is None:
-        return np.full(abilities.estimate.shape, np.nan)
-    return abilities.standard_error
+    error, n = abilities.standard_error, abilities.effective_n
+    if error is None:
+        error = np.full(abilities.estimate.shape, np.nan if n is None else 0.0)
+    n = abilities.n_units if n is None else n
+    if abilities.scale != "proportion" or n is None:
+        return error
+    inside = np.clip(abilities.estimate, 0.0, 1.0)
+    low, high = wilson_interval(inside, n, 2 * ndtr(1.0) - 1)
+    flat = (error == 0) | np.isin(inside, (0.0, 1.0))
+    return np.where(flat, np.maximum(error, (high - low) / 2), error)
 
 
 def claims_of(
@@ -89,9 +94,10 @@ def claims_of(
     level: float,
     correction: Correction,
 ) -> Claims:
-    """Return the claims of a fit: z of each difference, two-sided p corrected for the number of pairs, p < 1 - level.
+    """Return the claims of a fit: two-sided p of each difference, corrected for the number of pairs, p < 1 - level.
 
-    z_ij = (theta_i - theta_j) / SE(theta_i - theta_j), with the covariance of the errors where it is known or sampled.
+    By z_ij = (theta_i - theta_j) / SE(theta_i - theta_j), with the covariance of the errors where it is known or
+    sampled; on the proportion scale with what the number of items allows (`psychoeval.irt.ranking.few_units_p`).
 
     Parameters
     ----------
@@ -104,16 +110,16 @@ def claims_of(
         Pairs of different components are no pairs: nothing compares them.
     level, correction : float, str
     """
-    ids, estimate, covariance = _estimates(fit)
+    ids, estimate, covariance, n_units = _estimates(fit)
     n, at = len(place), np.array([place[i] for i in ids], dtype=np.intp)
     known, above = np.zeros(n, dtype=bool), np.zeros((n, n), dtype=np.int8)
     known[at] = True
-    z = sign * difference_z(estimate, covariance)
+    p = pair_p(estimate, covariance, n_units)
     rows, columns = np.triu_indices(at.size, 1)
     within = component[at[rows]] == component[at[columns]]
     rows, columns = rows[within], columns[within]
-    z = z[rows, columns]
-    claimed = np.where(adjust(two_sided(z), correction) < 1 - level, np.sign(z), 0.0).astype(np.int8)
+    order = sign * np.sign(estimate[rows] - estimate[columns])
+    claimed = np.where(adjust(p[rows, columns], correction) < 1 - level, order, 0.0).astype(np.int8)
     above[at[rows], at[columns]] = claimed
     above[at[columns], at[rows]] = -claimed
     return Claims(known, above)
@@ -131,13 +137,13 @@ def open_ranks(claims: tuple[Claims, ...], component: NDArray[np.int64]) -> tupl
     return np.column_stack(low), np.column_stack(high)
 
 
-def _estimates(fit: FitResult) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
-    """Return ids, estimates (n,) and covariance (n, n) of the persons whose estimate and error are finite."""
+def _estimates(fit: FitResult) -> tuple[tuple[str, ...], FloatArray, FloatArray, FloatArray | None]:
+    """Return ids, estimates (n,), covariance (n, n) and units of the persons whose estimate and error are finite."""
     abilities = fit.abilities
     assert abilities is not None
     if fit.draws is not None and "ability" in fit.draws.values:
         sample = fit.draws.pooled("ability")
-        return fit.draws.ids("ability"), sample.mean(axis=0), np.atleast_2d(np.cov(sample, rowvar=False))
+        return fit.draws.ids("ability"), sample.mean(axis=0), np.atleast_2d(np.cov(sample, rowvar=False)), None
     error = errors_of(abilities)
     known = np.flatnonzero(np.isfinite(abilities.estimate) & np.isfinite(error))
     ids = tuple(abilities.person_ids[i] for i in known)
@@ -145,7 +151,8 @@ def _estimates(fit: FitResult) -> tuple[tuple[str, ...], FloatArray, FloatArray]
     if abilities.covariance is not None:
         covariance = abilities.covariance[np.ix_(known, known)].copy()
     np.fill_diagonal(covariance, error[known] ** 2)
-    return ids, abilities.estimate[known], covariance
+    n_units = None if abilities.n_units is None else abilities.n_units[known]
+    return ids, abilities.estimate[known], covariance, n_units
 
 
 def compare_claims(ids: tuple[str, ...], first: Claims, second: Claims, component: NDArray[np.int64]) -> DecisionCounts:

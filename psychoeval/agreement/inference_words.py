@@ -19,6 +19,13 @@ _CORRECTIONS: Final = {
     "none": "each pair on its own",
 }
 
+#: What errors of each kind are about.
+_ABOUT: Final[dict[str, str]] = {
+    "items fixed": "are about these very items, taken as known",
+    "items estimated": "are about these items too, and hold the errors of the items' estimates",
+    "items sampled": "are about items like these",
+}
+
 
 def findings(found: InferenceAgreement) -> tuple[str, ...]:
     """Return what holds over all fits: what was decided and how, opposite claims, the best k."""
@@ -36,10 +43,12 @@ def _rules(found: InferenceAgreement) -> list[str]:
         f"Two {found.noun}s count as told apart at level {found.level:g}, {_CORRECTIONS[found.correction]}: "
         f"{'; '.join(apart)}."
     ]
-    if len({kind.rpartition(", ")[2] for kind in found.kinds if kind}) > 1:
+    kinds = {kind.rpartition(", ")[2] for kind in found.kinds if kind}
+    if len(kinds) > 1:
+        meant = [f"with {kind} {about}" for kind, about in _ABOUT.items() if kind in kinds]
         out.append(
-            "Errors with items fixed are about these very items, with items sampled about items like these: claims of "
-            "the two kinds answer different questions, and more claims with items fixed are no contradiction."
+            f"Errors {'; '.join(meant)}: claims of different kinds answer different questions, and more claims from "
+            "errors that hold less are no contradiction."
         )
     if not found.is_connected:
         out.append(

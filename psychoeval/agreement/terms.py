@@ -63,7 +63,7 @@ def parameter_terms(
 
 
 def errors_alike(fits: Pair) -> bool:
-    """Whether the standard errors of the persons are about the same uncertainty (items fixed, items sampled)."""
+    """Whether the standard errors of the persons are about the same uncertainty (items fixed, estimated, sampled)."""
     one, two = fits[0].abilities, fits[1].abilities
     return one is None or two is None or one.uncertainty == two.uncertainty
 

@@ -18,7 +18,7 @@ ItemStatus = Literal["estimated", "runaway", "constant_all_0", "constant_all_1",
 PersonStatus = Literal["estimated", "extreme_all_0", "extreme_all_1", "no_responses", "ml_infinite"]
 AbilityMethod = Literal["EAP", "MAP", "ML", "WLE", "mean", "least squares", "imported"]
 AbilityScale = Literal["logit", "proportion"]
-Uncertainty = Literal["items fixed", "items sampled"]
+Uncertainty = Literal["items fixed", "items estimated", "items sampled"]
 
 #: Below this |a| the difficulty -d/a is dominated by the error of a (case: a = .02 gives b = -55).
 UNSTABLE_SLOPE = 0.05
@@ -231,15 +231,19 @@ class Abilities:
     method : str
         How they were scored.
     scale : {"logit", "proportion"}
-    uncertainty : {"items fixed", "items sampled"}
-        ``"items sampled"``: the standard error also holds what is not known of the items, be it the errors of their
-        estimates or which items were drawn. Errors of different kinds are not set side by side.
+    uncertainty : {"items fixed", "items estimated", "items sampled"}
+        What the standard error holds of the items. ``"items fixed"``: nothing, these items as if known. ``"items
+        estimated"``: the errors of their parameters; it is about these items still. ``"items sampled"``: which items
+        were drawn, about items like these. Errors of different kinds are not set side by side.
     status : tuple of str, length N
     covariance : (N, N) array, optional
         Where known; needed for the error of a difference when estimates share something.
     effective_n : (N,) array, optional
         Proportions only: how many independent 0/1 items the estimate is worth. Where given, intervals are Wilson's
         with it, asymmetric and inside [0, 1], instead of estimate -+ z SE.
+    n_units : (N,) array, optional
+        Proportions only: items, or clusters of items, that each estimate rests on. Differences are tested with what so
+        few allow (`psychoeval.irt.ranking.few_units_p`).
     """
 
     person_ids: tuple[str, ...]
@@ -251,6 +255,7 @@ class Abilities:
     status: tuple[PersonStatus, ...] = ()
     covariance: FloatArray | None = None
     effective_n: FloatArray | None = None
+    n_units: FloatArray | None = None
 
     def __post_init__(self) -> None:
         n = len(self.person_ids)
@@ -261,6 +266,8 @@ class Abilities:
             object.__setattr__(self, "covariance", readonly(self.covariance, (n, n), "covariance"))
         if self.effective_n is not None:
             object.__setattr__(self, "effective_n", readonly(self.effective_n, (n,), "effective_n"))
+        if self.n_units is not None:
+            object.__setattr__(self, "n_units", readonly(self.n_units, (n,), "n_units"))
         if not self.status:
             object.__setattr__(self, "status", ("estimated",) * n)
         if len(self.status) != n or len(set(self.person_ids)) != n:

@@ -142,7 +142,7 @@ def posterior_abilities(draws: Draws, responses: Responses) -> Abilities:
         in_place(shared, places, n),
         in_place(np.sqrt(spread), places, n),
         "EAP",
-        uncertainty="items sampled",
+        uncertainty="items estimated",
         status=person_status(responses),
         covariance=covariance,
     )

@@ -20,9 +20,9 @@ from psychoeval.results.fit_result import FitResult
 
 FORMAT: Final = "psychoeval-fit"
 #: Raised with every change of the fields of what is stored; `load_fit` reads all up to this one.
-VERSION: Final = 3
+VERSION: Final = 4
 #: Version -> fields of a fit that its files lack, because no fit had them.
-_ADDED_SINCE: Final = {1: ("sampling", "draws"), 2: ("components",)}
+_ADDED_SINCE: Final = {1: ("sampling", "draws"), 2: ("components",), 3: ()}
 
 _HEADER: Final = "fit.json"
 #: The archive's clock: equal results make equal files.
@@ -143,4 +143,13 @@ def _header(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
     for since in range(version, VERSION):
         for name in _ADDED_SINCE[since]:
             content["fit"]["fields"][name] = None
+    if version < 4 and content["fit"]["fields"]["abilities"] is not None:
+        _bring_up(content["fit"]["fields"]["abilities"]["fields"])
     return content
+
+
+def _bring_up(abilities: dict[str, Any]) -> None:
+    """Give abilities stored before version 4 the field they lack, and the name their errors have had since."""
+    abilities["n_units"] = None
+    if abilities["scale"] == "logit" and abilities["uncertainty"] == "items sampled":
+        abilities["uncertainty"] = "items estimated"

@@ -113,15 +113,15 @@ def expected_scores(
     draws = given.draws if isinstance(given, FitResult) and abilities is None else None
     if draws is not None and {"ability", "intercept"} <= draws.values.keys():
         values = _of_draws(draws, known, chosen, scored, level)
-        uncertainty: ExpectedUncertainty = "items' errors carried"
+        uncertainty: ExpectedUncertainty = "items estimated"
     elif item_uncertainty:
         values = _carried(scored, known, chosen, responses, law, level, isinstance(given, FitResult))
-        uncertainty = "items' errors carried"
+        uncertainty = "items estimated"
     else:
         values = _transformed(scored, chosen, level)
         uncertainty = "items fixed"
-        if scored.uncertainty == "items sampled":
-            uncertainty = "items' errors carried"
+        if scored.uncertainty == "items estimated":
+            uncertainty = "items estimated"
             notes.append(
                 "Errors of the abilities hold those of the items, errors of the curves are left out: together they "
                 "would mostly cancel. Give responses and item_uncertainty=True."

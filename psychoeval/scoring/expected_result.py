@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FloatArray = NDArray[np.float64]
-ExpectedUncertainty = Literal["items fixed", "items' errors carried"]
+ExpectedUncertainty = Literal["items fixed", "items estimated"]
 Difference = Literal["", "easier items", "harder items", "responses"]
 
 #: Less than this is no difference, where nothing is uncertain.
@@ -33,7 +33,7 @@ class ExpectedScores:
     estimate, standard_error, low, high : (N,) arrays
         Proportions from 0 to 1, and their interval.
     level : float
-    uncertainty : {"items fixed", "items' errors carried"}
+    uncertainty : {"items fixed", "items estimated"}
         What errors and intervals hold: only like is set beside like.
     method : str
         Of the abilities.

@@ -98,6 +98,6 @@ def score(
         estimate,
         error,
         method=method,
-        uncertainty="items sampled" if item_uncertainty else "items fixed",
+        uncertainty="items estimated" if item_uncertainty else "items fixed",
         status=status,
     )

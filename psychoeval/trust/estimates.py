@@ -78,12 +78,13 @@ def one_component(fit: FitResult, abilities: Abilities, number: int | None) -> A
         standard_error=None if abilities.standard_error is None else abilities.standard_error[at],
         covariance=None if abilities.covariance is None else abilities.covariance[np.ix_(at, at)],
         effective_n=None if abilities.effective_n is None else abilities.effective_n[at],
+        n_units=None if abilities.n_units is None else abilities.n_units[at],
         status=tuple(abilities.status[i] for i in at),
     )
 
 
-def estimates(abilities: Abilities, label: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
-    """Return ids, estimates (N,) and their covariance (N, N) of the persons that have an estimate.
+def estimates(abilities: Abilities, label: str) -> tuple[tuple[str, ...], FloatArray, FloatArray, FloatArray | None]:
+    """Return ids, estimates (N,), their covariance (N, N) and units (N,) of the persons that have an estimate.
 
     Raises
     ------
@@ -106,8 +107,8 @@ def estimates(abilities: Abilities, label: str) -> tuple[tuple[str, ...], FloatA
         raise NotComparableError(
             f"{label} gives no standard error for {some(without)}.", "Fit with an estimator that gives them."
         )
-    if abilities.covariance is None:
-        return ids, estimate, np.diag(error**2)
-    covariance = abilities.covariance[np.ix_(known, known)].copy()
+    covariance = np.zeros((known.size, known.size))
+    if abilities.covariance is not None:
+        covariance = abilities.covariance[np.ix_(known, known)].copy()
     np.fill_diagonal(covariance, error**2)
-    return ids, estimate, covariance
+    return ids, estimate, covariance, None if abilities.n_units is None else abilities.n_units[known]

@@ -16,6 +16,7 @@ from psychoeval.audit.settings import check_level, check_whole, generator
 from psychoeval.errors import NotComparableError, SettingsError
 from psychoeval.irt import ranking as rank_math
 from psychoeval.irt.classical import BoolArray, FloatArray
+from psychoeval.irt.item_samples import proportions_posterior
 from psychoeval.irt.parameters import Abilities, Uncertainty
 from psychoeval.results.fit_result import FitResult
 from psychoeval.trust.estimates import abilities_of, check_size, estimates, one_component
@@ -55,11 +56,14 @@ class Ranking:
     letters : tuple of str, length N
         Persons that share a letter are not told apart; empty above 200 persons.
     level, correction : float, str
-    uncertainty : {"items fixed", "items sampled"}
-        Whether "A above B" is about these items or about items like these.
+    uncertainty : {"items fixed", "items estimated", "items sampled"}
+        Whether "A above B" is about these items as if known, about these items with the errors of their estimates, or
+        about items like these.
     source : str
         What the draws are.
     notes : tuple of str
+    draws : (D, N) float32 array
+        What ranks and probabilities are counted in.
     """
 
     person_ids: tuple[str, ...]
@@ -79,6 +83,7 @@ class Ranking:
     uncertainty: Uncertainty
     source: str
     notes: tuple[str, ...]
+    draws: NDArray[np.float32]
 
     def __repr__(self) -> str:
         return f"<Ranking of {len(self.person_ids)}; see to_frame(), probability_above(), notes>"
@@ -146,7 +151,9 @@ def rank(
     Ranks and P(A > B) come from draws of the abilities: those of a sampler; else from the normal posterior
     (EAP or MAP and its posterior SD); else, where estimates have errors and no prior (simple average, additive, ML,
     WLE), from the posterior of abilities that are normal among persons, mean and SD estimated (`irt.ranking.shrink`).
-    Pairs are tested by z = difference / its standard error, without that shrinkage.
+    Pairs are tested by z = difference / its standard error, of the estimates as they are. Scores and ML are unshrunken;
+    EAP and MAP are shrunken, so that p is twice the posterior probability of the other order, if both are normal.
+    Proportions rest on a number of items, and are tested with what so few allow (`irt.ranking.few_units_p`).
 
     Parameters
     ----------
@@ -181,20 +188,23 @@ def rank(
         sample, ids = fit.draws.pooled("ability")[:, at], tuple(fit.draws.ids("ability")[k] for k in at)
         check_size(len(ids))
         mean, covariance = sample.mean(axis=0), np.atleast_2d(np.cov(sample, rowvar=False))
+        n_units = None
         source = f"{len(sample):,} draws of the sampler"
     else:
-        ids, mean, covariance = estimates(abilities, fit.label)
+        ids, mean, covariance, n_units = estimates(abilities, fit.label)
         if abilities.method in ("EAP", "MAP"):
             posterior, source = (mean, covariance), f"normal posterior, {abilities.method} and posterior SD"
         else:
-            shrunk = rank_math.shrink(mean, covariance)
+            shrunk = (rank_math.shrink(mean, covariance) if n_units is None
+                      else proportions_posterior(mean, covariance, n_units))  # fmt: skip
             posterior = shrunk.mean, shrunk.covariance
             source = (f"normal errors, shrunk to a normal distribution of abilities with mean {shrunk.center:.3g} and "
                       f"SD {shrunk.spread:.3g}, both estimated")  # fmt: skip
         sample = draw_abilities(*posterior, draws, random)
         source = f"{draws:,} draws; {source}"
     notes = _notes(fit, abilities, ids)
-    return ranking_of(ids, mean, covariance, sample, level=level, correction=correction, source=source, notes=notes,
+    p = rank_math.pair_p(mean, covariance, n_units)
+    return ranking_of(ids, mean, covariance, p, sample, level=level, correction=correction, source=source, notes=notes,
                       uncertainty=abilities.uncertainty, random=random)  # fmt: skip
 
 
@@ -202,6 +212,7 @@ def ranking_of(
     ids: tuple[str, ...],
     estimate: FloatArray,
     covariance: FloatArray,
+    p_values: FloatArray,
     sample: FloatArray,
     *,
     level: float,
@@ -211,13 +222,12 @@ def ranking_of(
     notes: tuple[str, ...],
     random: np.random.Generator,
 ) -> Ranking:
-    """Return the ranking of N estimates with their (N, N) covariance and (D, N) draws of the abilities."""
+    """Return the ranking of N estimates, by the (N, N) covariance of their errors, p of pairs and (D, N) draws."""
     n = len(ids)
     counts = rank_math.rank_counts(sample, random)
     low, high = rank_math.rank_limits(counts, level)
-    z = rank_math.difference_z(estimate, covariance)
-    p = adjusted(rank_math.two_sided(z), correction)
-    apart = p < 1 - level
+    p = adjusted(p_values, correction)
+    apart, above = p < 1 - level, estimate[:, None] > estimate
     order = np.argsort(-estimate, kind="stable")
     letters = rank_math.display_letters(apart, order) if n <= MOST_LETTERS else ()
     return Ranking(
@@ -227,8 +237,8 @@ def ranking_of(
         ranks(estimate),
         low,
         high,
-        1 + np.count_nonzero(apart & (z < 0), axis=1),
-        n - np.count_nonzero(apart & (z > 0), axis=1),
+        1 + np.count_nonzero(apart & above.T, axis=1),
+        n - np.count_nonzero(apart & above, axis=1),
         rank_math.share_above(sample),
         p,
         counts,
@@ -238,6 +248,7 @@ def ranking_of(
         uncertainty,
         source,
         notes,
+        sample.astype(np.float32),
     )
 
 
@@ -258,8 +269,10 @@ def check_settings(level: float, correction: Correction, draws: int) -> None:
         raise SettingsError(f"correction is {correction!r}.", f"Give one of {known}.")
 
 
-def draw_abilities(mean: FloatArray, covariance: FloatArray, draws: int, random: np.random.Generator) -> FloatArray:
-    """Return (D, N) normal draws.
+def draw_abilities(
+    mean: FloatArray, covariance: FloatArray, draws: int, random: np.random.Generator, df: float = np.inf
+) -> FloatArray:
+    """Return (D, N) normal draws, or with `df` degrees of freedom Student's.
 
     Raises
     ------
@@ -269,7 +282,7 @@ def draw_abilities(mean: FloatArray, covariance: FloatArray, draws: int, random:
     n = mean.size
     if draws * n > MOST_VALUES:
         raise SettingsError(f"{draws:,} draws of {n:,} persons are too many.", f"Ask for {MOST_VALUES // n:,} at most.")
-    return rank_math.normal_draws(mean, covariance, draws, random)
+    return rank_math.normal_draws(mean, covariance, draws, random, df)
 
 
 def _notes(fit: FitResult, abilities: Abilities, ids: tuple[str, ...]) -> tuple[str, ...]:

@@ -141,6 +141,8 @@ def test_overlap_of_intervals_by_hand() -> None:
 def test_only_like_errors_are_set_side_by_side() -> None:
     found = pair_of(scored([0.0, 1.0]), scored([0.0, 1.0], uncertainty="items sampled"))
     assert found.unlike == "items fixed against items sampled"
+    found = pair_of(scored([0.0, 1.0], uncertainty="items estimated"), scored([0.0, 1.0], uncertainty="items sampled"))
+    assert found.unlike == "items estimated against items sampled"
     assert found.overlap is None
     assert found.ratio("ability") is None
     found = pair_of(scored([0.0, 1.0]), scored([0.0, 1.0], method="WLE"))

@@ -103,7 +103,7 @@ def test_items_of_a_saved_fit_with_its_distribution_and_errors(tmp_path: Path) -
     law = loaded.latent_distribution
     scored = score(data, loaded.item_parameters, latent=law)
     expected = expected_scores(loaded.item_parameters, scored, responses=data, item_uncertainty=True, latent=law)
-    assert content["uncertainty"] == "items' errors carried"
+    assert content["uncertainty"] == "items estimated"
     first = content["persons"][0]
     assert first["expected_low"] == pytest.approx(expected.low[0])
     carried = score(data, loaded.item_parameters, latent=law, item_uncertainty=True)

@@ -208,7 +208,7 @@ def test_items_errors_matter_where_abilities_are_measured_better_than_items() ->
         fixed.append(covered(expected_scores(known, scored), p.mean(axis=1)))
         found = expected_scores(known, scored, responses=took, item_uncertainty=True)
         carried.append(covered(found, p.mean(axis=1)))
-    assert found.uncertainty == "items' errors carried"
+    assert found.uncertainty == "items estimated"
     # Persons share items: Monte Carlo errors between the 80 sets of items, .006 and .01.
     assert np.mean(fixed) < 0.9
     assert 0.93 < np.mean(carried) < 0.97
@@ -239,7 +239,7 @@ def fit_with_draws() -> FitResult:
     theta = draws.pooled("ability")
     people = Abilities(
         ("nobody", *draws.person_ids[::-1]), np.append(NAN, theta.mean(axis=0)[::-1]),
-        np.append(NAN, theta.std(axis=0)[::-1]), "EAP", uncertainty="items sampled",
+        np.append(NAN, theta.std(axis=0)[::-1]), "EAP", uncertainty="items estimated",
     )  # fmt: skip
     return FitResult("stan-hmc", ItemModel("2PL"), Convergence("sampled"), Provenance(engine="stan"), abilities=people,
                      item_parameters=items, draws=draws)  # fmt: skip
@@ -260,7 +260,7 @@ def test_scores_of_draws_are_those_of_each_draw() -> None:
     assert found.standard_error[1:] == pytest.approx(each.std(axis=0, ddof=1)[::-1], abs=1e-14)
     assert found.low[1:] == pytest.approx(np.quantile(each, 0.05, axis=0)[::-1])
     assert found.high[1:] == pytest.approx(np.quantile(each, 0.95, axis=0)[::-1])
-    assert found.uncertainty == "items' errors carried"
+    assert found.uncertainty == "items estimated"
     assert found.items == "6 items"
 
 
@@ -290,8 +290,8 @@ def test_every_estimator_of_items_has_expected_scores(name: str) -> None:
     inside = (found.low <= found.estimate) & (found.estimate <= found.high)
     assert inside[np.isfinite(found.low)].all()
     assert result.abilities is not None
-    carried = result.abilities.uncertainty == "items sampled"
-    assert found.uncertainty == ("items' errors carried" if carried else "items fixed")
+    carried = result.abilities.uncertainty == "items estimated"
+    assert found.uncertainty == ("items estimated" if carried else "items fixed")
 
 
 def test_macro_averages_and_weights() -> None:
@@ -334,9 +334,9 @@ def test_persons_without_responses_and_infinite_abilities_are_in_place() -> None
 
 
 def test_abilities_with_items_errors_are_labeled() -> None:
-    scored = replace(score(Responses.from_array([[1, 0, 1, 0]], item_ids=IDS), ITEMS), uncertainty="items sampled")
+    scored = replace(score(Responses.from_array([[1, 0, 1, 0]], item_ids=IDS), ITEMS), uncertainty="items estimated")
     found = expected_scores(ITEMS, scored)
-    assert found.uncertainty == "items' errors carried"
+    assert found.uncertainty == "items estimated"
     assert "errors of the curves are left out" in found.notes[0]
 
 

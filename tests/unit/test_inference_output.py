@@ -118,7 +118,7 @@ def test_the_command_prints_conclusions(
     elif output == "csv":
         rows = list(csv.DictReader(io.StringIO(out)))
         assert [int(r["only_first"]) for r in rows] == [p.decisions.only_first for p in found.pairs]
-        assert rows[0]["first_errors"] == "posterior SD, items sampled"
+        assert rows[0]["first_errors"] == "posterior SD, items estimated"
     else:
         assert "What the fits conclude about pairs of" in out
         assert "make opposite claims about any two" in out

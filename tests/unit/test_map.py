@@ -43,7 +43,7 @@ def test_errors_of_abilities_hold_those_of_the_items_and_say_so(model) -> None:
     given, fixed = scoring.map_(x, trials, items.discrimination, items.intercept, items.guessing)
     np.testing.assert_allclose(given, found.abilities.estimate, atol=1e-5)
     assert (found.abilities.standard_error > fixed).all()
-    assert found.abilities.uncertainty == "items sampled"
+    assert found.abilities.uncertainty == "items estimated"
 
 
 def test_mode_is_stationary_for_the_sum_over_cells() -> None:

@@ -85,13 +85,13 @@ def test_an_error_that_moves_all_abilities_alike_does_not_count() -> None:
 
 def test_auto_is_below_100_persons_and_says_so() -> None:
     few, many = (fit(responses(n, 10)) for n in (99, 100))
-    assert few.abilities.uncertainty == "items sampled"
+    assert few.abilities.uncertainty == "items estimated"
     assert "carried in" in few.statistics["standard_errors"]
     assert many.abilities.uncertainty == "items fixed"
     assert "held fixed" in many.statistics["standard_errors"]
     assert "carried in below 100 persons" in MML().describe()
     assert "carried in below 200 persons" in MML().describe(model=item_model("3PL"))
-    assert fit(responses(150, 10), "3PL").abilities.uncertainty == "items sampled"
+    assert fit(responses(150, 10), "3PL").abilities.uncertainty == "items estimated"
     assert "given the items" in MML().describe(responses(100, 10), item_model("2PL"))
     assert "carried in" in MML(item_uncertainty=True).describe(responses(100, 10), item_model("2PL"))
 
@@ -108,7 +108,7 @@ def test_whole_matrix_and_blocks_add_the_same() -> None:
 def test_empirical_laws_and_turned_answers_carry_items_too() -> None:
     x, n = simulated(80, 12, seed=4)
     straight = fit(Responses.from_array(x, n), latent="empirical")
-    assert straight.abilities.uncertainty == "items sampled"
+    assert straight.abilities.uncertainty == "items estimated"
     fixed = fit(Responses.from_array(x, n), latent="empirical", item_uncertainty=False)
     assert (straight.abilities.standard_error > fixed.abilities.standard_error).all()
     # Turning 0 and 1 round turns the distribution: the errors stay.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import tracemalloc
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from psychoeval.irt.ranking import (
 )
 from psychoeval.results.draws import Draws
 from psychoeval.results.fit_result import FitResult
-from psychoeval.trust.ranking import adjusted, rank, ranking_of
+from psychoeval.trust.ranking import Ranking, adjusted, rank, ranking_of
 
 
 def fitted(**changes: object) -> FitResult:
@@ -83,6 +84,18 @@ def test_share_above_counts_ties_by_half() -> None:
     assert above[0, 1] == 0.625  # above, tied, below, above
     assert above[1, 2] == 0.25  # tied, below, below, tied
     np.testing.assert_allclose(above + above.T, 1)
+
+
+def test_share_above_is_that_of_comparing_all_draws_in_any_block() -> None:
+    ability = np.round(np.random.default_rng(2).normal(size=(300, 37)), 1)  # many ties; blocks of draws and persons end
+    expected = (ability[:, :, None] > ability[:, None, :]).mean(axis=0)
+    expected += (ability[:, :, None] == ability[:, None, :]).mean(axis=0) / 2
+    np.testing.assert_allclose(share_above(ability), expected, atol=1e-6)
+    tracemalloc.start()
+    share_above(np.random.default_rng(0).normal(size=(500, 600)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30e6  # the cube of truth values has 180 MB
 
 
 def test_probability_above_is_that_of_the_normal_difference() -> None:
@@ -223,30 +236,60 @@ def test_settings_out_of_range_are_refused(settings: dict[str, object]) -> None:
         rank(fitted()).probability_above("a", "z")
 
 
-@pytest.mark.parametrize("skewed", [False, True])
-def test_intervals_of_ranks_cover_and_probabilities_are_calibrated(skewed: bool) -> None:
-    """A small version of ``benchmarks/rank_coverage.py``; too small errors must be seen."""
-    covered, too_narrow, p, truth = [], [], [], []
-    for seed in range(20):
-        world = simulate(30, 300, seed, slopes=False, skewed=skewed)
-        fit = pe.fit(world.responses, "mml", model="Rasch")
-        ranking = rank(fit, seed=seed)
-        assert fit.abilities is not None
-        error = ranking.standard_error / 2
-        sure = ranking_of(ranking.person_ids, ranking.estimate, np.diag(error**2),
-                          normal_draws(ranking.estimate, np.diag(error**2), 4000, np.random.default_rng(seed)),
-                          level=0.95, correction="none", uncertainty="items fixed", source="", notes=(),
-                          random=np.random.default_rng(seed))  # fmt: skip
-        place = np.argsort(np.argsort(-world.theta)) + 1
-        for found, into in ((ranking, covered), (sure, too_narrow)):
-            into.append(np.mean((found.low <= place) & (place <= found.high)))
-        i, j = np.triu_indices(30, 1)
-        p.append(ranking.above[i, j])
-        truth.append(world.theta[i] > world.theta[j])
-    assert np.mean(covered) > 0.93
-    assert np.mean(too_narrow) < 0.93
-    # 20 worlds give the slope to about .15 (SE); errors of half the size bring it to one half.
-    assert 0.8 < calibration_slope(np.concatenate(p).astype(float), np.concatenate(truth)) < 1.6
+class Judged(NamedTuple):
+    """Coverage; slope of P and its SE; Brier score less what P itself expects, and its SE; the world as the unit."""
+
+    coverage: float
+    slope: float
+    slope_error: float
+    brier: float
+    brier_error: float
+
+
+def judged(rankings: list[Ranking], thetas: list[np.ndarray]) -> Judged:
+    covered, brier, of_world = [], [], []
+    for found, theta in zip(rankings, thetas, strict=True):
+        place = np.argsort(np.argsort(-theta)) + 1
+        covered.append(np.mean((found.low <= place) & (place <= found.high)))
+        i, j = np.triu_indices(theta.size, 1)
+        p, y = found.above[i, j].astype(float), theta[i] > theta[j]
+        brier.append(np.mean((p - y) ** 2) - np.mean(p * (1 - p)))
+        of_world.append((p, y))
+
+    def slope(chosen: list[tuple[np.ndarray, np.ndarray]]) -> float:
+        return calibration_slope(np.concatenate([p for p, _ in chosen]), np.concatenate([y for _, y in chosen]))
+
+    r = len(of_world)
+    without = np.array([slope(of_world[:k] + of_world[k + 1 :]) for k in range(r)])
+    error = np.sqrt((r - 1) / r * ((without - without.mean()) ** 2).sum())  # jackknife
+    return Judged(float(np.mean(covered)), slope(of_world), float(error), float(np.mean(brier)),
+                  float(stats.sem(brier)))  # fmt: skip
+
+
+@pytest.mark.parametrize(("n", "worlds", "skewed"), [(30, 16, False), (30, 16, True), (100, 7, False)])
+def test_intervals_of_ranks_cover_and_probabilities_are_calibrated(n: int, worlds: int, skewed: bool) -> None:
+    """A small version of ``benchmarks/rank_coverage.py``; errors of half the size must be seen.
+
+    Slope 1 and the Brier score that P itself expects, each within Student's 99 % limits.
+    """
+    right, sure, thetas = [], [], []
+    for seed in range(worlds):
+        world, rng = simulate(n, 300, seed, slopes=False, skewed=skewed), np.random.default_rng(seed)
+        found = rank(pe.fit(world.responses, "mml", model="Rasch"), seed=seed)
+        half = np.diag((found.standard_error / 2) ** 2)
+        thetas.append(world.theta)
+        right.append(found)
+        sure.append(ranking_of(found.person_ids, found.estimate, half, found.p_adjusted,
+                               normal_draws(found.estimate, half, 4000, rng), level=0.95, correction="none",
+                               uncertainty="items fixed", source="", notes=(), random=rng))  # fmt: skip
+    reach = stats.t.ppf(0.995, worlds - 1)
+    good, bad = judged(right, thetas), judged(sure, thetas)
+    assert good.coverage > 0.93
+    assert abs(good.slope - 1) < reach * good.slope_error
+    assert abs(good.brier) < reach * good.brier_error
+    assert bad.coverage < 0.93
+    assert 1 - bad.slope > reach * bad.slope_error
+    assert bad.brier > reach * bad.brier_error
 
 
 def test_holm_declares_least_and_no_correction_most() -> None:

@@ -126,7 +126,7 @@ def with_errors(error: float = 0.3) -> ItemParameters:
 @pytest.mark.parametrize("method", METHODS)
 def test_item_uncertainty_widens_errors_and_says_so(method: ScoringMethod) -> None:
     fixed, sampled = (score(responses(), with_errors(), method=method, item_uncertainty=u) for u in (False, True))
-    assert (fixed.uncertainty, sampled.uncertainty) == ("items fixed", "items sampled")
+    assert (fixed.uncertainty, sampled.uncertainty) == ("items fixed", "items estimated")
     assert fixed.estimate == pytest.approx(sampled.estimate, nan_ok=True, abs=1e-12)
     assert fixed.standard_error is not None
     assert sampled.standard_error is not None

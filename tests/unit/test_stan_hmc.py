@@ -77,7 +77,7 @@ def test_estimates_are_posterior_means_in_the_places_of_all(canned: Canned) -> N
     assert found.abilities.estimate[[1, 3, 4]] == pytest.approx(theta.mean(axis=0)[1:4])
     assert found.abilities.standard_error is not None
     assert found.abilities.standard_error[[1, 3, 4]] == pytest.approx(theta.std(axis=0, ddof=1)[1:4])
-    assert found.abilities.uncertainty == "items sampled"  # each draw has items of its own
+    assert found.abilities.uncertainty == "items estimated"  # each draw has items of its own
 
 
 def test_persons_with_the_same_responses_are_tied(canned: Canned) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import psychoeval as pe
 from psychoeval.errors import SettingsError, StoredFileError
 from psychoeval.irt.models import Beta, ItemModel, LogitNormal, LogNormal, Normal, Priors
 from psychoeval.irt.parameters import Abilities, ItemParameters
@@ -156,7 +157,7 @@ def _zip(path: Path, header: Any, name: str = "fit.json") -> Path:
     return path
 
 
-def _stored(fit: Any, version: Any = 3, form: str = "psychoeval-fit") -> dict[str, Any]:
+def _stored(fit: Any, version: Any = 4, form: str = "psychoeval-fit") -> dict[str, Any]:
     return {"format": form, "version": version, "fit": fit}
 
 
@@ -167,7 +168,7 @@ def _stored(fit: Any, version: Any = 3, form: str = "psychoeval-fit") -> dict[st
         (b"\xff\xfe", "damaged"),
         ([1], "is no stored fit"),
         (_stored(None, form="other"), "is no stored fit"),
-        (_stored(None, version=99), r"version 99; this psychoeval reads up to 3\. Update"),
+        (_stored(None, version=99), r"version 99; this psychoeval reads up to 4\. Update"),
         (_stored(None, version="1"), "version 1"),
         (_stored(3), "holds a int and no fit"),
         (_stored({"$": "class", "name": "Popen", "fields": {"args": "ls"}}), "damaged"),
@@ -235,6 +236,27 @@ def test_a_file_from_before_a_field_is_read(
             assert_same(load_fit(path), everything())
         else:
             with pytest.raises(StoredFileError, match=f"FitResult lacks the fields: {lacking}"):
+                load_fit(path)
+
+
+def test_a_file_from_before_units_has_none_and_the_errors_name_of_today(tmp_path: Path) -> None:
+    fit = pe.fit(pe.Responses.from_array([[1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 1, 0]]), "map", model="Rasch")
+    path = save_fit(fit, tmp_path / "f")
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(content["fit.json"])
+    abilities = header["fit"]["fields"]["abilities"]["fields"]
+    abilities["uncertainty"] = "items sampled"
+    del abilities["n_units"]
+    for version in (3, 4):
+        header["version"] = version
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in (content | {"fit.json": json.dumps(header).encode()}).items():
+                archive.writestr(name, data)
+        if version == 3:
+            assert_same(load_fit(path), fit)
+        else:
+            with pytest.raises(StoredFileError, match="Abilities lacks the fields: n_units"):
                 load_fit(path)
 
 

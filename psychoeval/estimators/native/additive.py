@@ -86,6 +86,7 @@ class Additive:
                 uncertainty="items fixed",
                 status=person_status(responses),
                 covariance=covariance,
+                n_units=np.count_nonzero(responses.trials, axis=1).astype(float),
             ),
             statistics={
                 "residual_variance": found.residual_variance,

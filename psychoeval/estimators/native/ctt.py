@@ -122,7 +122,7 @@ class CTT:
         error = np.sqrt(measurement_error(reliability, moments.n) ** 2 + _of_items_seen(items, moments.n))
         abilities = Abilities(
             responses.person_ids, moments.mean, error, method="mean", scale="proportion", uncertainty="items fixed",
-            status=person_status(responses),
+            status=person_status(responses), n_units=moments.n,
         )  # fmt: skip
         unit: dict[str, Any] = {"standard_errors": "of measurement, these items held fixed, items independent"}
         if self.cluster is not None:
@@ -175,13 +175,17 @@ def _between_clusters(abilities: Abilities, responses: Responses, column: str) -
     """Return abilities with errors between clusters of items, and what the statistics say of them."""
     codes, names = group_codes(responses, column, "items")
     counts = responses.successes, responses.trials
-    error, effective_n, _ = mean_error_between_clusters(*counts, codes)
+    error, effective_n, clusters = mean_error_between_clusters(*counts, codes)
     unit = {
         "standard_errors": f"between clusters of items ({column}); Wilson intervals with Student's t",
         "n_clusters": len(names),
         "alpha_of_clusters": alpha_of_clusters(*counts, codes),
     }
-    return replace(abilities, standard_error=error, uncertainty="items sampled", effective_n=effective_n), unit
+    between = replace(
+        abilities, standard_error=error, uncertainty="items sampled", effective_n=effective_n,
+        n_units=clusters.astype(float),
+    )  # fmt: skip
+    return between, unit
 
 
 def _columns(counts: Counts, keep: BoolArray) -> Counts:

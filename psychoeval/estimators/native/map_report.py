@@ -106,7 +106,7 @@ class Report:
                 full[np.ix_(self.seen, self.seen)] = covariance.theta_full
         return Abilities(
             self.responses.person_ids, estimate, error, method="MAP", scale="logit",
-            uncertainty="items sampled", status=person_status(self.responses), covariance=full,
+            uncertainty="items estimated", status=person_status(self.responses), covariance=full,
         )  # fmt: skip
 
     def _statistics(self, theta: FloatArray, covariance: JointCovariance | None) -> dict[str, float]:

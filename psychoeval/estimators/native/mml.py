@@ -88,9 +88,9 @@ class MML:
         Whether standard errors of abilities also hold what the errors of the items add, by the delta method, in the
         frame of these persons (their mean and SD; Rasch: their mean). ``"auto"``: below 100 persons, where it is a
         tenth to a fifth of the variance, and below 200 where guessing is estimated. Without standard errors of the
-        items it cannot be; ``statistics`` says what was done, and `Abilities.uncertainty` is "items sampled" or "items
-        fixed". `psychoeval.score` with ``item_uncertainty=True`` is about new persons instead, and adds the error of
-        origin and unit.
+        items it cannot be; ``statistics`` says what was done, and `Abilities.uncertainty` is "items estimated" or
+        "items fixed". `psychoeval.score` with ``item_uncertainty=True`` is about new persons instead, and adds the
+        error of origin and unit.
     n_threads : int, optional
         None takes all cores that this process may use.
     on_interrupt : {"raise", "return"}

@@ -176,7 +176,7 @@ class Report:
         return Abilities(
             self.data.responses.person_ids, fill(self.unit * estimate), fill(self.unit * error),
             method=self.ability_method, scale="logit", status=self.data.ability_status(estimate),
-            uncertainty="items sampled" if self._carries_items else "items fixed",
+            uncertainty="items estimated" if self._carries_items else "items fixed",
         )  # fmt: skip
 
     def _items_share(self, estimate: FloatArray) -> FloatArray:

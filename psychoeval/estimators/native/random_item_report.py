@@ -202,7 +202,7 @@ class Report:
             taking.fill_persons(self._t / self._unit),
             taking.fill_persons(np.sqrt(np.maximum(np.diag(covariance), 0.0))),
             method="EAP",
-            uncertainty="items sampled",
+            uncertainty="items estimated",
             status=taking.person_status,
             covariance=full,
         )

@@ -58,10 +58,12 @@ class SimpleAverage:
         """
         moments = row_moments(responses.successes, responses.trials)
         error, effective_n = mean_error(moments)
+        n_units = moments.n
         unit: dict[str, object] = {"standard_errors": "between items (n - 1), items independent; Wilson intervals"}
         if self.cluster is not None:
             codes, names = group_codes(responses, self.cluster, "items")
-            error, effective_n, _ = mean_error_between_clusters(responses.successes, responses.trials, codes)
+            error, effective_n, clusters = mean_error_between_clusters(responses.successes, responses.trials, codes)
+            n_units = clusters.astype(float)
             unit = {
                 "standard_errors": f"between clusters of items ({self.cluster}); Wilson intervals with Student's t",
                 "n_clusters": len(names),
@@ -81,6 +83,7 @@ class SimpleAverage:
                 uncertainty="items sampled",
                 status=person_status(responses),
                 effective_n=effective_n,
+                n_units=n_units,
             ),
             statistics={
                 "coverage": responses.n_observed / responses.trials.size,
