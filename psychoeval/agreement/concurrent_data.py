@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,9 @@ GroupsLike = str | Mapping[str, object] | Sequence[object]
 def find_codes(responses: Responses, groups: GroupsLike) -> tuple[IntArray, tuple[str, ...]]:
     """Return the group of each person, (N,), and the names of groups by first appearance.
 
+    Labels are those of a column of `responses.persons`, of ids (a mapping, or a pandas Series by its index), or of the
+    persons in their order (a sequence, an array, or a Series that counts its rows from 0).
+
     Raises
     ------
     DataError
@@ -35,17 +40,19 @@ def find_codes(responses: Responses, groups: GroupsLike) -> tuple[IntArray, tupl
     if isinstance(groups, str):
         return group_codes(responses, groups, "persons")
     noun = responses.person_label
-    if isinstance(groups, Mapping):
-        if unknown := [i for i in groups if i not in set(responses.person_ids)]:
-            raise DataError(f"groups names {some(unknown)}: no such {noun}.", f"Name {noun}s of the responses.")
-        if lacking := [i for i in responses.person_ids if i not in groups]:
+    given = _by_id(_one_column(groups), responses.n_persons)
+    if isinstance(given, Mapping):
+        known = set(responses.person_ids)
+        if unknown := [i for i in given if i not in known]:
+            raise DataError(f"groups names {some(unknown)}: no such {noun}.", _ids_wanted(groups, noun))
+        if lacking := [i for i in responses.person_ids if i not in given]:
             raise DataError(
                 f"groups has no label for {len(lacking)} {noun}s: {some(lacking)}.",
                 f"Give one for each, or select the {noun}s that have one.",
             )
-        labels = [groups[i] for i in responses.person_ids]
+        labels = [given[i] for i in responses.person_ids]
     else:
-        labels = list(groups)
+        labels = given
     if len(labels) != responses.n_persons:
         raise DataError(
             f"There are {len(labels)} group labels for {responses.n_persons} {noun}s.",
@@ -55,6 +62,47 @@ def find_codes(responses: Responses, groups: GroupsLike) -> tuple[IntArray, tupl
 
     table = pd.DataFrame({"group": pd.Series(labels, dtype=object)})
     return group_codes(replace(responses, persons=table), "group", "persons")
+
+
+def _one_column(groups: Any) -> Any:
+    """Return the only column of a data frame as a Series, and anything else as it is."""
+    if not hasattr(groups, "columns"):
+        return groups
+    if len(groups.columns) != 1:
+        raise DataError(
+            f"groups is a table of {len(groups.columns)} columns: {some([str(c) for c in groups.columns])}.",
+            "Give one of its columns.",
+        )
+    return groups[groups.columns[0]]
+
+
+def _by_id(groups: Any, n: int) -> Mapping[str, object] | list[object]:
+    """Return labels by id, or in the order of the persons: of a Series whose index counts its rows from 0."""
+    if isinstance(groups, Mapping):
+        return groups
+    usable = hasattr(groups, "__getitem__") and hasattr(groups, "__len__") and not isinstance(groups, bytes)
+    if not usable or getattr(groups, "ndim", 1) != 1:
+        shape = f" of shape {groups.shape}" if usable else ""
+        raise DataError(
+            f"groups is a {type(groups).__name__}{shape}.",
+            "Give the name of a covariate, a mapping of ids to labels, or one label for each.",
+        )
+    index = getattr(groups, "index", None)
+    if index is None or callable(index) or (len(groups) == n and list(index) == list(range(n))):
+        return list(groups)
+    ids = [str(i) for i in index]
+    twice = [i for i, count in Counter(ids).items() if count > 1]
+    if twice:
+        raise DataError(f"The index of groups has {some(twice)} more than once.", "Give one label for each id.")
+    return dict(zip(ids, groups, strict=True))
+
+
+def _ids_wanted(groups: object, noun: str) -> str:
+    if isinstance(groups, Mapping):
+        return f"Name {noun}s of the responses."
+    return (
+        f"A Series is matched by its index: put the ids of {noun}s there, or give labels in their order (.to_numpy())."
+    )
 
 
 def find_reference(names: Sequence[str], codes: IntArray, reference: str | None, *, anchored: bool) -> int | None:

@@ -25,6 +25,8 @@ Unit = Literal["free", "slopes"] | float
 
 #: Gauss-Hermite nodes of N(0, 1): equateIRT's number.
 QUADRATURE_POINTS: Final = 30
+#: Relative size below which a spread of difficulties, or a sum of slopes, is what rounding left of 0.
+ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,8 +150,9 @@ def _unit(first: FloatArray, second: FloatArray, method: LinkingMethod, unit: Un
     if method == "mean-sigma" and unit == "free":
         return _sigma_ratio(first, second)
     turned = np.sign(second[:, 0])
-    sums = (turned @ first[:, 0], turned @ second[:, 0])
-    if sums[0] == 0 or sums[1] == 0:
+    slopes = first[:, 0], second[:, 0]
+    sums = [float(turned @ a) for a in slopes]
+    if any(abs(total) <= ROUNDING * np.abs(a).sum() for total, a in zip(sums, slopes, strict=True)):
         raise NotComparableError(
             "The slopes of the anchors have mean 0, and give no unit.", "Take other anchors, or give scale=1."
         )
@@ -162,9 +165,9 @@ def _sigma_ratio(first: FloatArray, second: FloatArray) -> tuple[float, FloatArr
     b1, b2 = (-items[:, 1] / items[:, 0] for items in (first, second))
     c1, c2 = b1 - b1.mean(), b2 - b2.mean()
     squares = (c1 @ c1, c2 @ c2)
-    if b1.size < 2 or not squares[0] > 0 or not squares[1] > 0:
+    if not (_differ(first) and _differ(second)):
         raise NotComparableError(
-            f"mean-sigma needs difficulties that differ, and the anchors are {b1.size}.",
+            f"mean-sigma needs difficulties that differ, and those of the {_anchors(b1.size)} do not.",
             "Take mean-mean, haebara or stocking-lord, or more anchors.",
         )
     scale = orientation(first, second) * float(np.sqrt(squares[1] / squares[0]))
@@ -172,6 +175,16 @@ def _sigma_ratio(first: FloatArray, second: FloatArray) -> tuple[float, FloatArr
     by_item[0] = (-scale * c1 / squares[0])[:, None] * _difficulty_jacobian(first)
     by_item[1] = (scale * c2 / squares[1])[:, None] * _difficulty_jacobian(second)
     return scale, by_item
+
+
+def _differ(items: FloatArray) -> bool:
+    """Whether difficulties differ by more than rounding, of their size or of the width 1 / |a| of a curve."""
+    b = -items[:, 1] / items[:, 0]
+    return bool(b.size > 1 and b.std() > ROUNDING * max(np.abs(b).max(), (1.0 / np.abs(items[:, 0])).min()))
+
+
+def _anchors(n: int) -> str:
+    return "one anchor" if n == 1 else f"{n} anchors"
 
 
 def _difficulty_jacobian(items: FloatArray) -> FloatArray:

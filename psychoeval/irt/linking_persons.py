@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import NotComparableError
+from psychoeval.irt.linking import ROUNDING
 
 FloatArray = NDArray[np.float64]
 
@@ -45,7 +46,8 @@ def person_constants(
     variances = [float(q.mean()) for q in squares]
     by_scale = np.zeros(n)
     if scale is None:
-        if min(variances) <= 0:
+        sizes = [max(1.0, float(np.abs(v).max())) for v in (first, second)]
+        if any(v <= (ROUNDING * size) ** 2 for v, size in zip(variances, sizes, strict=True)):
             raise NotComparableError(
                 f"The {n} common persons have no true spread: their abilities differ by no more than their errors.",
                 "Link by items, or give scale=1.",

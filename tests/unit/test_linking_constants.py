@@ -164,6 +164,25 @@ def test_mean_sigma_needs_two_difficulties() -> None:
         linking_constants(equal, equal, "mean-sigma")
 
 
+@pytest.mark.parametrize("b", [0.7, 0.1, 1.3, 2.3, 1000.1])
+def test_difficulties_that_differ_by_rounding_give_no_unit(b: float) -> None:
+    """-d / a of six slopes are not one number to the last bit: the ratio of such spreads was any number."""
+    a = np.random.default_rng(1).lognormal(0, 0.3, 6)
+    one, two = (np.stack([s, -s * d, 0 * s], axis=1) for s, d in ((a, b), (1.3 * a, b / 1.3 + 0.2)))
+    for first, second in ((one, two), (one, items(6)), (items(6), two)):
+        with pytest.raises(NotComparableError, match=r"mean-sigma needs difficulties that differ, .* 6 anchors do not"):
+            linking_constants(first, second, "mean-sigma")
+
+
+def test_slopes_that_cancel_but_for_rounding_give_no_unit() -> None:
+    a = np.array([0.1, 0.2, -0.3, 0.1, 0.2, -0.3])
+    assert a.sum() != 0  # rounding
+    first, second = items(6), items(6)
+    first[:, 0], second[:, 0] = a, np.abs(a)
+    with pytest.raises(NotComparableError, match="mean 0"):
+        linking_constants(first, second, "mean-mean")
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_anchors_with_negative_slopes_link_as_the_others(method: LinkingMethod) -> None:
     first = items()
@@ -236,6 +255,8 @@ def test_persons_who_do_not_differ_give_no_unit() -> None:
     same, none = np.zeros(5), np.zeros(5)
     with pytest.raises(NotComparableError, match="no true spread"):
         person_constants(same, np.arange(5.0), (none, none))
+    with pytest.raises(NotComparableError, match="no true spread"):
+        person_constants(np.arange(5.0), np.array([0.1, 0.1, 0.1 + 1e-16, 0.1, 0.1]), (none, none))
     with pytest.raises(NotComparableError, match="1 common persons"):
         person_constants(same[:1], same[:1], (none[:1], none[:1]))
     scale, shift, covariance = person_constants(same, np.arange(5.0), (none, none), scale=1.0)
