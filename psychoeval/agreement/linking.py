@@ -16,7 +16,9 @@ from psychoeval.agreement.alignment import Transformation
 from psychoeval.agreement.linking_anchors import item_anchors, person_anchors
 from psychoeval.agreement.linking_result import Common, Link
 from psychoeval.agreement.linking_sides import Anchors, Side, anchors, common_abilities, side
+from psychoeval.audit.settings import check_level
 from psychoeval.errors import NotComparableError, SettingsError
+from psychoeval.estimators.settings import is_choice
 from psychoeval.irt.linking import (
     QUADRATURE_POINTS,
     Constants,
@@ -30,10 +32,15 @@ from psychoeval.irt.linking_curves import Direction
 from psychoeval.irt.linking_persons import person_constants
 from psychoeval.irt.parameters import UNSTABLE_SLOPE, ItemParameters
 from psychoeval.results.fit_result import FitResult
-from psychoeval.wording import some
+from psychoeval.wording import shorten, some
 
 FloatArray = NDArray[np.float64]
 
+#: Gauss-Hermite nodes beyond which weights leave double precision.
+MOST_NODES: Final = 200
+#: Sizes of nodes, and of slopes, beyond which a times theta is no logit of anything.
+FARTHEST_NODE: Final = 1e6
+STEEPEST: Final = 1e6
 #: Methods that compare curves, and so have nodes and a direction.
 OF_CURVES: Final = ("haebara", "stocking-lord")
 
@@ -92,7 +99,7 @@ def link(
     >>> round(found.scale, 6), round(found.shift, 6)
     (1.25, -0.5)
     """
-    _check(method, on, scale, direction, level)
+    _check(method, on, scale, exclude, direction, level)
     one, two = side(given, "given"), side(onto, "onto")
     on = on or _what_is_common(one, two)
     if on == "persons":
@@ -104,10 +111,11 @@ def link(
     common = anchors(one.items, two.items, (one.label, two.label), exclude)
     unit, of_unit = _unit(one.items, two.items, scale)
     _check_difficulties(common, method)
-    constants = _constants(common, method, unit, direction, _nodes(quadrature))
+    nodes = _nodes(quadrature)
+    constants = _constants(common, method, unit, direction, nodes)
     transformation = Transformation(constants.scale, constants.shift)
     covariance = None if common.covariance is None else constants.covariance(*common.covariance)
-    how = of_unit if method not in OF_CURVES else f"{of_unit}; {_curves_in_words(direction, quadrature)}"
+    how = of_unit if method not in OF_CURVES else f"{of_unit}; {_curves_in_words(direction, nodes[0].size, quadrature)}"
     return Link(
         method, "items", how, one.label, two.label, transformation, covariance, transformation.items(one.items),
         item_anchors(common, constants, level), (*common.notes, *_other_notes(one, two)),
@@ -157,37 +165,52 @@ def _constants(
 
 
 def _nodes(quadrature: int | tuple[ArrayLike, ArrayLike]) -> tuple[FloatArray, FloatArray]:
-    if isinstance(quadrature, int):
-        if not 2 <= quadrature <= 200:
+    """Return nodes and weights, which sum to 1: A and B are the same whatever their sum.
+
+    Raises
+    ------
+    SettingsError
+        By what is wrong.
+    """
+    if isinstance(quadrature, (int, np.integer)) and not isinstance(quadrature, bool):
+        if not 2 <= quadrature <= MOST_NODES:
             raise SettingsError(
-                f"{quadrature} nodes is out of range.", "Give 2 to 200 Gauss-Hermite nodes, or your own."
+                f"{quadrature} nodes is out of range.", f"Give 2 to {MOST_NODES} Gauss-Hermite nodes, or your own."
             )
-        return normal_nodes(quadrature)
-    nodes, weights = (np.asarray(v, dtype=np.float64) for v in quadrature)
-    good = nodes.ndim == 1 and nodes.shape == weights.shape and np.isfinite(nodes).all() and np.isfinite(weights).all()
-    if not good or (weights < 0).any() or np.count_nonzero(weights) < 2:
+        return normal_nodes(int(quadrature))
+    try:
+        nodes, weights = (np.asarray(v, dtype=np.float64) for v in quadrature)  # type: ignore[union-attr]
+    except (TypeError, ValueError):
+        raise SettingsError(
+            f"quadrature is {shorten(repr(quadrature))}.", "Give a whole number of nodes, or (nodes, weights)."
+        ) from None
+    good = nodes.ndim == 1 and nodes.shape == weights.shape and bool(np.isfinite(weights).all())
+    if not good or (weights < 0).any() or np.count_nonzero(weights) < 2 or not (np.abs(nodes) <= FARTHEST_NODE).all():
         raise SettingsError(
             f"quadrature has nodes of shape {nodes.shape} and weights of shape {weights.shape}, or unusable values.",
-            "Give two or more finite nodes, and one weight each that is not negative.",
+            f"Give two or more nodes of size up to {FARTHEST_NODE:g}, and one weight each that is not negative.",
         )
-    return nodes, weights
+    weights = weights / weights.max()
+    return nodes, weights / weights.sum()
 
 
-def _curves_in_words(direction: Direction, quadrature: int | tuple[ArrayLike, ArrayLike]) -> str:
+def _curves_in_words(direction: Direction, n: int, quadrature: int | tuple[ArrayLike, ArrayLike]) -> str:
     where = {"forward": "the scale of onto", "backward": "the scale of given", "both": "each of the two scales"}
-    if isinstance(quadrature, int):
-        return f"curves compared on {where[direction]} at {quadrature} Gauss-Hermite nodes of N(0, 1)"
-    return f"curves compared on {where[direction]} at {np.size(quadrature[0])} given nodes and weights"
+    what = "given nodes and weights" if isinstance(quadrature, tuple | list) else "Gauss-Hermite nodes of N(0, 1)"
+    return f"curves compared on {where[direction]} at {n} {what}"
 
 
 def _check_difficulties(common: Anchors, method: LinkingMethod) -> None:
-    """Refuse anchors whose b is the error of a, where b is what links.
+    """Refuse anchors whose b is the error of a, where b is what links, and slopes that are no slopes of a curve.
 
     Raises
     ------
     NotComparableError
         By item.
     """
+    steepest = np.maximum(np.abs(common.first[:, 0]), np.abs(common.second[:, 0]))
+    if names := [i for i, bad in zip(common.ids, (steepest > STEEPEST) & common.used, strict=True) if bad]:
+        raise NotComparableError(f"{some(names)} has a slope above {STEEPEST:g} on one side.", "Exclude it.")
     if method in OF_CURVES:
         return
     flat = np.minimum(np.abs(common.first[:, 0]), np.abs(common.second[:, 0])) < UNSTABLE_SLOPE
@@ -235,7 +258,9 @@ def _by_persons(
     )  # fmt: skip
 
 
-def _check(method: str | None, on: str | None, scale: float | str | None, direction: str, level: float) -> None:
+def _check(
+    method: str | None, on: str | None, scale: float | str | None, exclude: object, direction: str, level: float
+) -> None:
     """Refuse options that do not exist.
 
     Raises
@@ -248,10 +273,11 @@ def _check(method: str | None, on: str | None, scale: float | str | None, direct
         ("on", on, get_args(Common)),
         ("direction", direction, get_args(Direction)),
     ):
-        if value is not None and value not in known:
+        if not is_choice(value, known) and (value is not None or name == "direction"):
             raise SettingsError(f"{name}={value!r} is unknown.", f"Choose one of {', '.join(known)}.")
+    if isinstance(exclude, str) or not hasattr(exclude, "__iter__") or not all(isinstance(i, str) for i in exclude):
+        raise SettingsError(f"exclude is {shorten(repr(exclude))}.", "Give a list of ids.")
     number = isinstance(scale, (int, float)) and not isinstance(scale, bool) and 1e-6 <= abs(scale) <= 1e6
     if scale is not None and scale != "free" and not number:
         raise SettingsError(f"scale={scale!r} is no unit.", "Give a number of size 1e-6 to 1e6, 'free', or nothing.")
-    if not 0 < level < 1:
-        raise SettingsError(f"level={level} is none.", "Give a number between 0 and 1.")
+    check_level(level)

@@ -98,11 +98,10 @@ def anchors(given: ItemParameters, onto: ItemParameters, labels: Sequence[str], 
             f"No item is common: {labels[0]} has {some(given.item_ids, 3)}, {labels[1]} has {some(onto.item_ids, 3)}.",
             "Give the same ids to the same items, or link by common persons (on='persons').",
         )
-    if unknown := [i for i in exclude if i not in set(common.ids)]:
-        raise SettingsError(f"{some(unknown)} cannot be excluded: not common items.", "Name common items.")
+    left_out = _excluded(exclude, common.ids, "items")
     keep, notes = _fit_to_link(given, onto, common)
     ids = tuple(i for i, kept in zip(common.ids, keep, strict=True) if kept)
-    used = np.array([i not in set(exclude) for i in ids], dtype=bool)
+    used = np.array([i not in left_out for i in ids], dtype=bool)
     if not used.any():
         raise NotComparableError(
             f"None of {common.n} common items can be an anchor. {' '.join(notes)}",
@@ -113,6 +112,13 @@ def anchors(given: ItemParameters, onto: ItemParameters, labels: Sequence[str], 
     notes += _sign_notes(ids, first, second)
     covariance, remarks = _covariances((given, onto), at, labels)
     return Anchors(ids, first, second, used, covariance, (*notes, *remarks))
+
+
+def _excluded(exclude: Sequence[str], common: Sequence[str], noun: str) -> set[str]:
+    left_out, known = set(exclude), set(common)
+    if unknown := [i for i in exclude if i not in known]:
+        raise SettingsError(f"{some(unknown)} cannot be excluded: not common {noun}.", f"Name common {noun}.")
+    return left_out
 
 
 def _parameters(items: ItemParameters, at: NDArray[np.intp]) -> FloatArray:
@@ -262,8 +268,7 @@ def common_abilities(one: Side, two: Side, exclude: Sequence[str]) -> PersonAnch
             f"{some(both[1].person_ids, 3)}.",
             "Two calibrations need common items or persons; give the same ids to the same.",
         )
-    if unknown := [i for i in exclude if i not in set(common.ids)]:
-        raise SettingsError(f"{some(unknown)} cannot be excluded: not common persons.", "Name common persons.")
+    left_out = _excluded(exclude, common.ids, "persons")
     values = [a.estimate[at] for a, at in zip(both, (common.first, common.second), strict=True)]
     keep = np.isfinite(values[0]) & np.isfinite(values[1])
     notes = []
@@ -276,7 +281,7 @@ def common_abilities(one: Side, two: Side, exclude: Sequence[str]) -> PersonAnch
         added, remark = _error_variances(abilities, at)
         variances.append(added)
         notes += [f"{of.label}: {remark}"] if remark else []
-    used = np.array([i not in set(exclude) for i in ids], dtype=bool)
+    used = np.array([i not in left_out for i in ids], dtype=bool)
     first, second = values[0][keep], values[1][keep]
     return PersonAnchors(ids, first, second, used, (variances[0], variances[1]), tuple(notes))
 

@@ -81,7 +81,22 @@ def test_nothing_common_is_refused_with_names() -> None:
         ({"scale": 1e308}, "scale=1e"),
         ({"scale": True}, "scale=True"),
         ({"scale": "fixed"}, "scale='fixed'"),
-        ({"level": 95}, "level=95"),
+        ({"level": 95}, "level is 95"),
+        ({"level": "x"}, "level is 'x'"),
+        ({"level": None}, "level is None"),
+        ({"direction": None}, "direction=None"),
+        ({"method": ["haebara"]}, "method="),
+        ({"quadrature": 30.0}, "quadrature is 30.0"),
+        ({"quadrature": "x"}, "quadrature is 'x'"),
+        ({"quadrature": None}, "quadrature is None"),
+        ({"quadrature": True}, "quadrature is True"),
+        ({"quadrature": ([0.0, 1.0, 2.0],)}, "quadrature is"),
+        ({"quadrature": ([0.0, 1e308], [1.0, 1.0])}, "unusable"),
+        ({"quadrature": ([0.0, np.nan], [1.0, 1.0])}, "unusable"),
+        ({"exclude": None}, "exclude is None"),
+        ({"exclude": 5}, "exclude is 5"),
+        ({"exclude": "q1"}, "exclude is 'q1'"),
+        ({"exclude": [["q1"]]}, "exclude is"),
         ({"quadrature": 1}, "1 nodes"),
         ({"quadrature": ([0.0, 1.0], [1.0])}, "shape"),
         ({"quadrature": ([0.0, 1.0], [1.0, -1.0])}, "unusable"),
@@ -93,6 +108,23 @@ def test_options_that_do_not_exist_are_refused(options: dict[str, object], probl
         link(given(), moved(given()), **options)  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="of type dict"):
         link({}, given())  # type: ignore[arg-type]
+
+
+def test_the_sum_of_weights_and_the_type_of_a_count_do_not_matter() -> None:
+    one, two = given(), moved(given(), noise=0.1)
+    nodes, weights = np.linspace(-3, 3, 13), np.linspace(1, 2, 13)
+    expected = link(one, two, quadrature=(nodes, weights))
+    for size in (1e-300, 1e307):
+        found = link(one, two, quadrature=(nodes, size * weights))
+        assert (found.scale, found.shift) == pytest.approx((expected.scale, expected.shift), abs=1e-12)
+    assert link(one, two, quadrature=np.int64(30)).shift == link(one, two).shift  # type: ignore[arg-type]
+
+
+def test_what_is_no_slope_is_refused_by_name() -> None:
+    steep = replace(given(), discrimination=np.r_[np.full(9, 1.0), 1e200])
+    with pytest.raises(NotComparableError, match=r"'q9' has a slope above 1e\+06"):
+        link(steep, moved(given()))
+    assert link(steep, moved(given()), exclude=["q9"]).anchors.used.count(True) == 9
 
 
 def test_what_a_reader_must_know_is_noted() -> None:
