@@ -14,6 +14,8 @@ from psychoeval.irt.classical import BoolArray, FloatArray
 
 #: Draws ranked at a time, so that the orders of all draws need not be held.
 _BLOCK: Final = 256
+#: Groups of a letter display above which none is given: of one letter and of two, as far as a reader may follow.
+MOST_GROUPS: Final = 52
 #: Draws and persons compared at a time: as many draws as a signed byte counts, 2 MB of truth values at 1,000 persons.
 _BYTE: Final = 127
 _PERSONS: Final = 16
@@ -188,37 +190,63 @@ def few_units_p(z: FloatArray, n_units: FloatArray, *, items: bool = True) -> Fl
 def display_letters(different: BoolArray, order: NDArray[np.intp]) -> tuple[tuple[int, ...], ...]:
     """Return for each person the groups it is in, from 0: persons share one unless the pair is told apart.
 
-    Compact letter display by insertion and absorption: Piepho (2004), doi 10.1198/1061860043515. Groups are numbered
-    in `order`.
+    A compact letter display (Piepho 2004, doi 10.1198/1061860043515) with few groups instead of all possible ones,
+    whose number can be exponential: a cover of the edges of the graph of pairs that are not told apart by cliques
+    (Gramm et al. 2007, doi 10.1016/j.csda.2006.09.035), found in order. For each best person with an uncovered pair,
+    the farthest such partner and, in order, all who are told apart from nobody in the group; then groups whose pairs
+    are all in others are taken out, the last first. Where errors are equal, groups are runs of the order, and there
+    are no fewer. No group lies within another. Groups are numbered in `order`.
 
     Parameters
     ----------
     different : (N, N) symmetric bool array
     order : (N,) array
         Persons, the best first.
+
+    Returns
+    -------
+    tuple of tuple of int, length N
+        Empty above `MOST_GROUPS` groups: letters would tell nothing.
     """
-    groups = np.ones((1, order.size), dtype=bool)  # a row a group, persons in order
-    apart = different[np.ix_(order, order)]
-    for i, j in zip(*np.nonzero(np.triu(apart)), strict=True):
-        both = groups[:, i] & groups[:, j]
-        if both.any():
-            first, second = groups[both].copy(), groups[both].copy()
-            first[:, j], second[:, i] = False, False
-            groups = _absorbed(np.concatenate([groups[~both], first, second]))
-    numbers = np.lexsort((*(~groups).T[::-1],))
-    groups = groups[numbers]
+    near = ~different[np.ix_(order, order)]
+    np.fill_diagonal(near, True)
+    groups = _without_needless(_covering(near))
+    if len(groups) > MOST_GROUPS:
+        return ()
+    groups = groups[np.lexsort((*(~groups).T[::-1],))]
     found: list[tuple[int, ...]] = [()] * order.size
     for place, person in enumerate(order):
         found[person] = tuple(np.flatnonzero(groups[:, place]).tolist())
     return tuple(found)
 
 
-def _absorbed(groups: BoolArray) -> BoolArray:
-    """Return the groups that lie within no other."""
-    sizes = groups.sum(axis=1)
-    shared = groups.astype(np.int32) @ groups.T.astype(np.int32)
-    within = shared == sizes[:, None]  # row lies within column
-    np.fill_diagonal(within, False)
-    equal = within & within.T
-    within &= ~np.triu(equal)  # of equal ones the first stays
-    return np.asarray(groups[~within.any(axis=1)])
+def _covering(near: BoolArray) -> BoolArray:
+    """Return groups of persons that are all near each other, (G, N), so that each near pair is in one."""
+    n = len(near)
+    uncovered = np.triu(near, 1) | np.diag(near.sum(axis=1) == 1)  # who is near nobody is a group of his own
+    groups = []
+    while uncovered.any():
+        i = int(uncovered.any(axis=1).argmax())
+        j = n - 1 - int(uncovered[i, ::-1].argmax())
+        group = np.zeros(n, dtype=bool)
+        group[[i, j]] = True
+        candidates = near[i] & near[j] & ~group
+        while candidates.any():
+            k = int(candidates.argmax())
+            group[k] = True
+            candidates &= near[k]
+            candidates[k] = False
+        groups.append(group)
+        uncovered[np.ix_(group, group)] = False
+    return np.array(groups)
+
+
+def _without_needless(groups: BoolArray) -> BoolArray:
+    """Return the groups without those whose pairs, or single person, are all in others."""
+    size = groups.astype(np.int32)
+    times, keep = size.T @ size, np.ones(len(groups), dtype=bool)
+    for g in range(len(groups) - 1, -1, -1):
+        if (times[np.ix_(groups[g], groups[g])] > 1).all():
+            keep[g] = False
+            times -= np.outer(size[g], size[g])
+    return np.asarray(groups[keep])

@@ -154,19 +154,58 @@ def test_draws_have_the_covariance_even_where_it_is_singular() -> None:
     np.testing.assert_allclose(np.cov(sample, rowvar=False), loading.T @ loading, atol=0.1)
 
 
-@pytest.mark.parametrize("seed", range(30))
+def assert_letters_tell(different: np.ndarray, groups: tuple[tuple[int, ...], ...]) -> list[set[int]]:
+    """Persons share a group exactly where they are not told apart, and no group lies within another."""
+    n = len(different)
+    for i, j in itertools.combinations(range(n), 2):
+        assert bool(set(groups[i]) & set(groups[j])) is not bool(different[i, j])
+    members = [{i for i in range(n) if k in groups[i]} for k in range(max(map(max, groups)) + 1)]
+    assert all(not a <= b for a, b in itertools.permutations(members, 2))
+    assert all(groups)
+    return members
+
+
+@pytest.mark.parametrize("seed", range(60))
 def test_persons_share_a_letter_exactly_where_they_are_not_told_apart(seed: int) -> None:
+    """Each group is one of all maximal ones, found by trying every set of persons, and none of them is needless."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 9))
     different = np.triu(rng.random((n, n)) < rng.random(), 1)
     different |= different.T
     order = rng.permutation(n)
     groups = display_letters(different, order)
-    for i, j in itertools.combinations(range(n), 2):
-        assert bool(set(groups[i]) & set(groups[j])) is not bool(different[i, j])
-    members = [{i for i in range(n) if k in groups[i]} for k in range(max(map(max, groups)) + 1)]
-    assert all(not a < b and a != b for a, b in itertools.permutations(members, 2))
+    members = assert_letters_tell(different, groups)
     assert 0 in groups[order[0]]  # the best has the first letter
+    sets = [set(s) for k in range(1, n + 1) for s in itertools.combinations(range(n), k)]
+    alike = [s for s in sets if not any(different[i, j] for i in s for j in s)]
+    largest = [s for s in alike if not any(s < other for other in alike)]
+    assert all(group in largest for group in members)
+    for group in members:
+        pairs = [set(p) for p in itertools.combinations(sorted(group), 2)] or [group]
+        assert not all(any(p <= other for other in members if other is not group) for p in pairs)
+
+
+def test_runs_of_the_order_have_one_group_each() -> None:
+    """With equal errors the groups are the longest runs whose ends are not told apart."""
+    estimate = np.sort(np.random.default_rng(1).normal(size=200))[::-1]
+    different = np.abs(estimate[:, None] - estimate) > 0.5
+    runs = {(i, int(np.flatnonzero(~different[i]).max())) for i in range(200)}
+    longest = sorted(r for r in runs if not any(o[0] <= r[0] and r[1] <= o[1] and o != r for o in runs))
+    assert len(longest) > 52
+    assert display_letters(different, np.arange(200)) == ()
+    some = display_letters(different[:60, :60], np.arange(60))
+    assert len(assert_letters_tell(different[:60, :60], some)) == len({min(r[1], 59) for r in longest if r[0] < 60})
+
+
+def test_letters_of_graphs_with_exponentially_many_groups_are_found_at_once() -> None:
+    """Pairs of 200 persons, each told apart from its partner alone, have 2^100 maximal groups; 6 persons 2^3."""
+    partner = np.arange(200) ^ 1
+    different = np.zeros((200, 200), dtype=bool)
+    different[np.arange(200), partner] = True
+    assert_letters_tell(different[:12, :12], display_letters(different[:12, :12], np.arange(12)))
+    groups = display_letters(different, np.arange(200))
+    if groups:
+        assert_letters_tell(different, groups)
 
 
 def test_adjustment_is_over_pairs() -> None:
