@@ -7,6 +7,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from psychoeval.irt.classical import CountArray
 from psychoeval.irt.parameters import ItemParameters
 from psychoeval.irt.quadrature import Grid, Posterior, marginal_posterior, posterior_grid
 from psychoeval.responses.matrix import Responses
@@ -21,6 +22,8 @@ FloatArray = NDArray[np.float64]
 RUNAWAY_SHARE: Final = 0.01
 #: Reported against recomputed log-likelihood, relative. mirt 1.48 agrees to 1e-14 (lsat7, 500 x 40 to 1000 x 1000).
 REPORTED_TOLERANCE: Final = 1e-8
+#: Gain of the log-likelihood by one parameter that a likelihood-ratio test rejects at .05: half of 3.84.
+REJECTED: Final = 1.92
 #: log of the smallest positive double, 4.9e-324: a smaller likelihood is 0 in an engine that does not use logarithms.
 LOG_SMALLEST: Final = float(np.log(np.nextafter(0.0, 1.0)))
 
@@ -65,7 +68,8 @@ def judge_marginal_fit(
         Details: ``log_likelihood_reported``, ``log_likelihood_own_grid``, ``log_likelihood_fine_grid``, ``grid_step``,
         ``fine_grid_step``, ``fine_grid_limit``, ``fine_grid_nodes``, ``smallest_posterior_sd``,
         ``median_posterior_sd``, ``largest_edge_mass``, ``scale_own_grid``, ``scale_fine_grid``, ``persons_off``,
-        ``largest_mean_difference`` (in posterior SDs), ``smallest_sd_ratio``, ``largest_sd_ratio`` (own over fine).
+        ``largest_mean_difference`` (in posterior SDs), ``smallest_sd_ratio``, ``largest_sd_ratio`` (own over fine),
+        ``log_likelihood_other_sd`` (Rasch: the best at half, twice the SD and at 1).
 
     Notes
     -----
@@ -100,7 +104,33 @@ def judge_marginal_fit(
         + judge_scale(own, fine, latent, simulated, judge=scale_applies)
         + (judge_unit(fine, latent) if penalised else Judgement())
         + judge_grid(own, fine, grid, fine_grid, simulated, people)
+        + (Judgement() if penalised else _judge_latent_sd(data, parameters, latent, float(fine.log_marginal.sum())))
     )
+
+
+def _judge_latent_sd(
+    data: tuple[CountArray, CountArray], parameters: tuple[FloatArray, ...], latent: LatentDistribution, reached: float
+) -> Judgement:
+    """Fail a Rasch fit whose likelihood, with the same items, is higher at another SD of the abilities.
+
+    A stochastic search can end at an SD that is too small, where the likelihood hardly changes with it: at 0 its
+    derivative by the SD is 0 whatever the data, and the spread of the posteriors (`judge_scale`) says nothing.
+    """
+    if not (parameters[0] == 1.0).all():
+        return Judgement()
+    found = {}
+    for sd in (1.0, latent.sd / 2, 2 * latent.sd):
+        found[sd] = float(posterior_grid(*data, *parameters, mean=latent.mean, sd=sd)[1].log_marginal.sum())
+    best = max(found, key=lambda sd: found[sd])
+    details = {"log_likelihood_other_sd": found[best]}
+    if found[best] - reached <= REJECTED:
+        return Judgement(details=details)
+    sentence = (
+        f"The SD of the abilities, {latent.sd:.2g}, is not at a maximum: with the same items the log-likelihood is "
+        f"{found[best] - reached:.1f} higher at an SD of {best:.2g}. Fit again with another seed and more iterations, "
+        "or with an estimator that is not stochastic ('mml', 'mirt-em')."
+    )
+    return Judgement((sentence,), details=details)
 
 
 def _judge_reported(reported: float | None, simulated: bool, own: Posterior, people: str, n_items: int) -> Judgement:

@@ -256,6 +256,30 @@ def test_a_stochastic_fit_is_only_warned_about_its_scale():
     assert any("spread" in w for w in found.warnings)
 
 
+@pytest.mark.parametrize("sd", [0.01, 0.25, 0.4])
+@pytest.mark.parametrize("kind", ["marginal", "simulated"])
+def test_an_sd_of_abilities_that_is_not_at_a_maximum_fails(sd, kind):
+    """Near 0 the spread of the posteriors is the SD's own, and only the likelihood tells."""
+    responses, items = _simulated(60, 12)
+    found = _judge(responses, items, sd, log_likelihood_kind=kind)
+    (told,) = [f for f in found.failures if "not at a maximum" in f]
+    assert f"The SD of the abilities, {sd:.2g}," in told
+    assert "at an SD of 1" in told
+    if sd == 0.01:
+        assert found.details["scale_fine_grid"] == pytest.approx(1.0, abs=0.01)
+
+
+def test_an_sd_that_the_data_do_not_refuse_passes():
+    responses, items = _simulated(60, 12)
+    for sd in (0.8, 1.0, 1.2):  # two standard errors of the SD are .27
+        found = _judge(responses, items, sd, log_likelihood_kind="simulated")
+        assert not [f for f in found.failures if "not at a maximum" in f]
+    few = responses.select(persons=np.arange(4))
+    found = _judge(few, items, 0.01, log_likelihood_kind="simulated")
+    gain = found.details["log_likelihood_other_sd"] - found.details["log_likelihood_fine_grid"]
+    assert bool([f for f in found.failures if "not at a maximum" in f]) == (gain > 1.92)
+
+
 def test_a_grid_too_coarse_fails_by_its_consequence():
     responses, items = _simulated(100, 1000)
     found = _judge(responses, items)
