@@ -85,6 +85,7 @@ def rank_over_items(
         )
     if score not in get_args(Score):
         raise SettingsError(f"score is {score!r}.", "Give 'additive' or 'simple-average'.")
+    random = generator(seed)
     seen = responses.trials.any(axis=0)
     codes = group_codes(responses, cluster, "items")[0] if cluster else np.arange(responses.n_items)
     codes = np.unique(codes[seen], return_inverse=True)[1]
@@ -93,7 +94,6 @@ def rank_over_items(
     if score == "additive":
         require_connected(responses)
     successes, trials = responses.successes[:, seen], responses.trials[:, seen]
-    random = generator(seed)
     scored = weighted_additive if score == "additive" else weighted_averages
     estimate = scored(successes, trials, np.ones((1, codes.size)))[0]
     samples = scored(successes, trials, bootstrap_counts(n_clusters, replications, random)[:, codes])
