@@ -118,9 +118,10 @@ def _judge_latent_sd(
     """
     if not (parameters[0] == 1.0).all():
         return Judgement()
-    found = {}
-    for sd in (1.0, latent.sd / 2, 2 * latent.sd):
-        found[sd] = float(posterior_grid(*data, *parameters, mean=latent.mean, sd=sd)[1].log_marginal.sum())
+    found = {
+        sd: float(posterior_grid(*data, *parameters, mean=latent.mean, sd=sd)[1].log_marginal.sum())
+        for sd in (1.0, latent.sd / 2, 2 * latent.sd)
+    }
     best = max(found, key=lambda sd: found[sd])
     details = {"log_likelihood_other_sd": found[best]}
     if found[best] - reached <= REJECTED:

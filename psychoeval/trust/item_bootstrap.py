@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from psychoeval.agreement.matching import check_responses
 from psychoeval.audit.paired import Correction, bootstrap_counts
 from psychoeval.audit.settings import check_whole, generator
 from psychoeval.errors import NotComparableError, SettingsError
-from psychoeval.irt.classical import BoolArray, CountArray, FloatArray
+from psychoeval.irt.classical import BoolArray
+from psychoeval.irt.clustered import clustered_mean_error
 from psychoeval.irt.item_samples import items_sampled_posterior
 from psychoeval.irt.item_weights import weighted_additive, weighted_averages
 from psychoeval.irt.ranking import pair_p
@@ -103,7 +103,8 @@ def rank_over_items(
     n_items = np.count_nonzero(trials, axis=1).astype(float)
     df = n_clusters - 1.0
     shrunk = items_sampled_posterior(estimate, covariance, n_items, df)
-    p = pair_p(estimate, covariance, _units_seen(trials, codes, n_clusters), items=cluster is None)
+    units = clustered_mean_error(successes, trials, codes).n_clusters.astype(float) if cluster else n_items
+    p = pair_p(estimate, covariance, units, items=cluster is None)
     unit = f"{n_clusters} clusters of items by {cluster!r}" if cluster else f"{n_clusters} items"
     left_out = int((~usable).sum())
     notes = [f"{left_out} samples of items left a {responses.person_label} without items, or apart from the others; "
@@ -139,12 +140,6 @@ def _check_units(n_units: int, cluster: str | None) -> None:
             f"{LEAST_UNITS} are needed.",
             f"Give more {what}, {instead}or take items as fixed (`rank`).",
         )
-
-
-def _units_seen(trials: CountArray, codes: NDArray[np.intp], n_units: int) -> FloatArray:
-    """Return how many items, or clusters, each person saw, (N,)."""
-    belongs = (codes[:, None] == np.arange(n_units)).astype(float)
-    return np.asarray(np.count_nonzero((trials > 0).astype(float) @ belongs, axis=1), dtype=float)
 
 
 def _check_usable(usable: BoolArray, responses: Responses) -> None:

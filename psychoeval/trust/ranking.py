@@ -54,7 +54,8 @@ class Ranking:
     counts : (N, N) int array
         How often person i has rank r + 1 in the draws.
     letters : tuple of str, length N
-        Persons that share a letter are not told apart; empty above 200 persons.
+        Persons that share a letter are not told apart; empty above 200 persons,
+        or where more than `irt.ranking.MOST_GROUPS` letters were needed.
     level, correction : float, str
     uncertainty : {"items fixed", "items estimated", "items sampled"}
         Whether "A above B" is about these items as if known, about these items with the errors of their estimates, or
@@ -62,8 +63,6 @@ class Ranking:
     source : str
         What the draws are.
     notes : tuple of str
-    draws : (D, N) float32 array
-        What ranks and probabilities are counted in.
     """
 
     person_ids: tuple[str, ...]
@@ -83,7 +82,6 @@ class Ranking:
     uncertainty: Uncertainty
     source: str
     notes: tuple[str, ...]
-    draws: NDArray[np.float32]
 
     def __repr__(self) -> str:
         return f"<Ranking of {len(self.person_ids)}; see to_frame(), probability_above(), notes>"
@@ -248,7 +246,6 @@ def ranking_of(
         uncertainty,
         source,
         notes,
-        sample.astype(np.float32),
     )
 
 

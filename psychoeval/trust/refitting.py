@@ -231,7 +231,7 @@ def _excess(
     try:
         simulator = Simulator(fit, responses)
         drawn = [data_statistics(simulator.draw(generator).responses) for _ in range(AGAIN)]
-    except PsychoevalError:  # a refit without some items: `n` of the statistics says how many there are
+    except PsychoevalError:  # a refit that does not estimate all items draws no data
         return {}
     return {EXCESS + name: float(np.mean([d[name] for d in drawn])) - value for name, value in made.items()}
 

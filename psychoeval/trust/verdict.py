@@ -205,7 +205,7 @@ def _likeness(found: Evidence) -> list[Reason]:
             words,
             "with care",
             "a model that makes data like these",
-            "prediction interval of one more simulated value, 5% over all statistics",
+            "prediction interval of what refits' own data have, 5% over all statistics",
         )
     ]
 

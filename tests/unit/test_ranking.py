@@ -203,9 +203,7 @@ def test_letters_of_graphs_with_exponentially_many_groups_are_found_at_once() ->
     different = np.zeros((200, 200), dtype=bool)
     different[np.arange(200), partner] = True
     assert_letters_tell(different[:12, :12], display_letters(different[:12, :12], np.arange(12)))
-    groups = display_letters(different, np.arange(200))
-    if groups:
-        assert_letters_tell(different, groups)
+    assert display_letters(different, np.arange(200)) == ()  # more groups than letters
 
 
 def test_adjustment_is_over_pairs() -> None:
