@@ -16,6 +16,8 @@ TOP: Final = (1, 3, 5, 10)
 #: Persons nearer than this share of the SD are tied: search routines leave equal answers up to 2e-6 apart (mirt's MAP
 #: scores of equal answer patterns), and no ranking rests on less.
 TIE_SHARE: Final = 1e-5
+#: Differences of logits, points or proportions that are rounding, whatever the SD is: it may be rounding itself.
+ROUNDING: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class RankComparison:
 
 
 def tied_groups(values: FloatArray) -> NDArray[np.intp]:
-    """Return whole numbers ordered as `values`, equal where neighbors are nearer than a 1e-5th of the SD.
+    """Return whole numbers ordered as `values`, equal where neighbors are nearer than a 1e-5th of the SD, or 1e-12.
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ def tied_groups(values: FloatArray) -> NDArray[np.intp]:
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     finite = values[np.isfinite(values)]
-    tolerance = TIE_SHARE * float(finite.std()) if finite.size else 0.0
+    tolerance = max(TIE_SHARE * float(finite.std()), ROUNDING) if finite.size else 0.0
     with np.errstate(invalid="ignore"):  # inf - inf: equal infinities are one group
         step = np.diff(ordered)
     groups = np.empty(values.size, dtype=np.intp)

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from psychoeval.agreement.ranks import ROUNDING
 from psychoeval.irt.parameters import AbilityMethod
 from psychoeval.trust.item_coverage import SHRUNK
 
@@ -60,7 +61,7 @@ def marginal_reliability(error: FloatArray, method: AbilityMethod, latent_sd: fl
 
 
 def skewness(values: FloatArray) -> FloatArray:
-    """Return g1 = m3 / m2^1.5 along the last axis, m_k central moments with n; NaN where values do not vary.
+    """Return g1 = m3 / m2^1.5 along the last axis, m_k central moments with n; NaN where values vary by rounding alone.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def skewness(values: FloatArray) -> FloatArray:
     centered = values - values.mean(axis=-1, keepdims=True)
     m2, m3 = (centered**2).mean(axis=-1), (centered**3).mean(axis=-1)
     # Equal values leave rounding, not 0.
-    varies = m2 > (1e-9 * np.abs(values).max(axis=-1)) ** 2
+    varies = m2 > np.maximum(1e-9 * np.abs(values).max(axis=-1), ROUNDING) ** 2
     out = np.full(m2.shape, np.nan)
     np.divide(m3, np.where(varies, m2, 1.0) ** 1.5, out=out, where=varies)
     return out

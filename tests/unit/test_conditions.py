@@ -10,6 +10,7 @@ from scipy import stats
 
 import psychoeval as pe
 from psychoeval import plots
+from psychoeval.agreement.ranks import ranks
 from psychoeval.errors import NotComparableError, SettingsError
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities, ItemParameters
@@ -301,3 +302,18 @@ def test_the_picture_counts_every_system_and_item_once() -> None:
     assert "2 of 3 systems have at most 5" in caption
     assert "1 systems with an infinite ability, 1 items without a difficulty" in caption
     assert "1 items beyond the axis" in caption
+
+
+def test_systems_that_differ_by_rounding_alone_are_tied_and_have_no_skewness() -> None:
+    """Six systems with two of four items right each: EM's posterior means lie 1e-21 apart."""
+    cells = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 1], [0, 1, 1, 0]])
+    data = pe.Responses.from_array(cells)
+    fit = pe.fit(data, "mml", "Rasch")
+    assert fit.abilities is not None
+    assert np.ptp(fit.abilities.estimate) < 1e-12
+    assert np.isnan(skewness(fit.abilities.estimate))
+    assert ranks(fit.abilities.estimate).tolist() == [3.5] * 6
+    assert describe_conditions(data, fit)["skewness"].met is None
+    # Rounding of equal abilities, and not small ones that differ.
+    assert ranks(np.array([0.0, 1e-16, 2e-16])).tolist() == [2.0] * 3
+    assert ranks(np.array([0.0, 1e-9, 2e-9])).tolist() == [3.0, 2.0, 1.0]
