@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from psychoeval.cli.console import Format
     from psychoeval.trust.assessment import Assessment
 
-#: Of larger data the report of a comparison says nothing of claims: 100 refits would take minutes.
-MOST_CELLS: Final = 200_000
-
 
 def trust_data(
     data: Data,
@@ -36,6 +33,10 @@ def trust_data(
     model: Annotated[str | None, typer.Option(help="By default a 2PL from 100 systems on, Rasch below.")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many are the best ones.")] = 3,
     replications: Annotated[int, typer.Option(min=1, help="Data sets simulated and fitted again.")] = 100,
+    others: Annotated[
+        str | None,
+        typer.Option(help="Whose order is set beside, comma-separated: simple-average,additive,'mml 2PL' by default."),
+    ] = None,
     cluster: Annotated[
         str | None, typer.Option(help="Column of items (of a long table or log) that are drawn together.")
     ] = None,
@@ -51,6 +52,7 @@ def trust_data(
     """Say which claims about DATA are supported, which want care, and which are not supported, with reasons."""
     from psychoeval.studies.store import RowStore
     from psychoeval.trust.assessment import assess
+    from psychoeval.trust.other_orders import OTHERS
 
     responses = choose_component(load_responses(data, read or [], missing), component)
     found = assess(
@@ -58,6 +60,7 @@ def trust_data(
         estimator,
         model,
         top=top,
+        others=OTHERS if others is None else [label.strip() for label in others.split(",") if label.strip()],
         replications=replications,
         cluster=cluster,
         n_jobs=jobs,
@@ -78,21 +81,14 @@ def trust_data(
 
 
 def assessment_for(comparison: Comparison) -> Assessment | None:
-    """Return what may be claimed by the first believed `mml` fit of a comparison; None where that is not to be had."""
+    """Return what may be claimed by a fit of a comparison, or say why the report does not have it."""
     from psychoeval.errors import PsychoevalError
-    from psychoeval.trust.assessment import assess
+    from psychoeval.trust.assessment import assess_comparison
 
-    responses = comparison.responses
-    judged = [f for f in comparison.fits if f.estimator == "mml" and f.convergence.believed]
-    if responses is None or not judged or responses.n_persons < 4:
-        return None
-    if responses.trials.size > MOST_CELLS:
-        say("What may be claimed is not in the report: refits of so many cells take long. Run psychoeval trust.")
-        return None
     try:
-        return assess(responses, fit=judged[0])
+        return assess_comparison(comparison)
     except PsychoevalError as error:
-        say(f"What may be claimed is not in the report: {error.problem}")
+        say(f"What may be claimed is not in the report: {error.problem} {error.remedy}")
         return None
 
 
@@ -112,5 +108,8 @@ def print_assessment(found: Assessment, output: Format) -> None:
             print(f"  - {reason.words}")
             if reason.change:
                 print(f"    What would change it: {reason.change}.")
+    print("\nBeside the claims:")
+    for fact in found.facts:
+        print(f"  - {fact}")
     for name, why in evidence.missing.items():
         print(f"\nNot known, {name.replace('_', ' ')}: {why}")

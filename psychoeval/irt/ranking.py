@@ -101,6 +101,21 @@ def rank_counts(ability: FloatArray, generator: np.random.Generator) -> NDArray[
     return counts.reshape(n, n)
 
 
+def best_together(ability: FloatArray, order: NDArray[np.intp]) -> FloatArray:
+    """Return how often the first k of `order` are the k highest, for k = 1 to N - 1: shares of (D, N) draws, (N - 1,).
+
+    A tie of one of them with one of the others counts against it.
+    """
+    draws, n = ability.shape
+    count = np.zeros(n - 1, dtype=np.int64)
+    for start in range(0, draws, _BLOCK):
+        block = ability[start : start + _BLOCK, order]
+        lowest = np.minimum.accumulate(block, axis=1)[:, :-1]
+        highest = np.maximum.accumulate(block[:, ::-1], axis=1)[:, -2::-1]
+        count += np.count_nonzero(lowest > highest, axis=0)
+    return np.asarray(count / draws)
+
+
 def rank_limits(counts: NDArray[np.int64], level: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the lowest and highest rank of each person, (N,): quantiles of the shares of ranks, at least `level`."""
     shares = np.cumsum(counts, axis=1) / counts.sum(axis=1, keepdims=True)

@@ -1,6 +1,6 @@
 """May this ranking be believed: what is known of ranks and pairs, under which conditions, what refitting recovers."""
 
-from psychoeval.trust.assessment import Assessment, assess
+from psychoeval.trust.assessment import Assessment, assess, assess_comparison
 from psychoeval.trust.claims import Claim, Reason
 from psychoeval.trust.conditions import Conditions, describe_conditions
 from psychoeval.trust.item_bootstrap import rank_over_items
@@ -15,6 +15,7 @@ __all__ = [
     "Reason",
     "Refitting",
     "assess",
+    "assess_comparison",
     "check_by_refitting",
     "describe_conditions",
     "rank",

@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from psychoeval.agreement.matching import check_responses, match
-from psychoeval.agreement.ranks import compare_ranks
+from psychoeval.agreement.matching import check_responses
 from psychoeval.audit.settings import check_level
-from psychoeval.errors import ConvergenceWarning, DataError, NotComparableError, PsychoevalError, SettingsError
+from psychoeval.errors import ConvergenceWarning, DataError, NotComparableError, SettingsError
 from psychoeval.estimators.base import Estimator
 from psychoeval.estimators.settings import check_seed, check_whole
 from psychoeval.fitting import fit as fit_one
@@ -22,16 +21,19 @@ from psychoeval.trust.claims import Claim
 from psychoeval.trust.conditions import describe_conditions
 from psychoeval.trust.evidence import Evidence
 from psychoeval.trust.item_bootstrap import rank_over_items
+from psychoeval.trust.other_orders import OTHERS, agreement_with, parsed
 from psychoeval.trust.ranking import rank
 from psychoeval.trust.refitting import check_by_refitting
 from psychoeval.trust.thresholds import SYSTEMS_FOR_ITEMS
-from psychoeval.trust.verdict import claims
+from psychoeval.trust.verdict import claims, facts
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Whose order is set beside that of the fit.
-OTHERS: Final = ("simple-average", "additive")
+    from psychoeval.agreement.comparison import Comparison
+
+#: Larger data of a comparison are not assessed: 100 refits would take minutes.
+MOST_CELLS: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +56,11 @@ class Assessment:
             if claim.name == name:
                 return claim
         raise KeyError(name)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What is known beside the claims, in sentences: pairs told apart, orders of others, skewness."""
+        return facts(self.evidence)
 
     def __repr__(self) -> str:
         grades = ", ".join(f"{c.name} {c.grade}" for c in self.claims)
@@ -86,6 +93,7 @@ class Assessment:
                  "reasons": [{f: getattr(r, f) for f in ("words", "allows", "change", "threshold")} for r in c.reasons]}
                 for c in self.claims
             ],
+            "facts": list(self.facts),
             "conditions": found.conditions.to_frame().astype({"met": object}).reset_index().to_dict("records"),
             "recovery": [] if refitting is None else refitting.recovery().reset_index().to_dict("records"),
             "likeness": [] if refitting is None else refitting.likeness().reset_index().to_dict("records"),
@@ -95,6 +103,7 @@ class Assessment:
             "ranking_over_items":
                 [] if found.over_items is None else found.over_items.to_frame().reset_index().to_dict("records"),
             "agreement": dict(found.agreement),
+            "agreement_forced": list(found.forced),
             "missing": dict(found.missing),
         }  # fmt: skip
 
@@ -134,13 +143,15 @@ def assess(
     top : int
         How many are the best ones.
     others : sequence of str
-        Estimators whose order is set beside.
+        Estimators whose order is set beside, with a model where they need one and it is not that of the fit:
+        ``"additive"``, ``"mml 2PL"``. The fit itself is left out. Of complete data, simple averages and fits with equal
+        slopes all go by the sum of right answers; that they agree is said to show nothing.
     cluster : str, optional
         Column of `responses.items` whose items are drawn together, as in `rank_over_items`.
     component : int or "largest", optional
         Of data that fall into components, the one to judge, as in `select_component`.
     replications : int
-        Refits.
+        Refits; fewer than 20 support nothing.
     level : float
     n_jobs, seed, store
         As in `check_by_refitting`.
@@ -171,6 +182,7 @@ def assess(
         raise SettingsError(
             f"top is {top}, and there are {responses.n_persons} {responses.person_label}s.", "Give a smaller number."
         )
+    asked = [parsed(label) for label in others]
     judged = fit if fit is not None else _fitted(responses, estimator, model)
     conditions = describe_conditions(responses, judged, level=level, seed=seed)
     missing: dict[str, str] = {}
@@ -182,6 +194,7 @@ def assess(
             missing[name] = f"{error.problem} {error.remedy}"
             return None
 
+    agreement, forced = agreement_with(asked, responses, judged, missing)
     found = Evidence(
         responses,
         judged,
@@ -190,10 +203,30 @@ def assess(
         part("over_items", lambda: rank_over_items(responses, cluster=cluster, level=level, seed=seed)),
         part("refitting", lambda: check_by_refitting(
             responses, judged, replications=replications, level=level, n_jobs=n_jobs, seed=seed, store=store)),
-        _agreement(responses, judged, others, missing),
+        agreement,
         missing,
+        forced,
     )  # fmt: skip
     return Assessment(claims(found, top), found)
+
+
+def assess_comparison(comparison: Comparison) -> Assessment:
+    """Say what may be claimed by the first believed `mml` fit of a comparison, as `assess` does with its defaults.
+
+    Raises
+    ------
+    NotComparableError
+        Without such a fit or the responses, for fewer than four persons, or more than 200,000 cells.
+    """
+    responses = comparison.responses
+    judged = [f for f in comparison.fits if f.estimator == "mml" and f.convergence.believed]
+    if responses is None or not judged:
+        raise NotComparableError("The comparison holds no believed fit of mml, or no data.", "Run psychoeval trust.")
+    if responses.n_persons < 4:
+        raise NotComparableError("Fewer than four persons have no three best ones.", "Run psychoeval trust --top 1.")
+    if responses.trials.size > MOST_CELLS:
+        raise NotComparableError("Refits of so many cells take long.", "Run psychoeval trust.")
+    return assess(responses, fit=judged[0])
 
 
 def _fitted(responses: Responses, estimator: str | Estimator, model: str | None) -> FitResult:
@@ -202,24 +235,3 @@ def _fitted(responses: Responses, estimator: str | Estimator, model: str | None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a condition says it
         return fit_one(responses, estimator, model)
-
-
-def _agreement(
-    responses: Responses, judged: FitResult, others: Sequence[str], missing: dict[str, str]
-) -> dict[str, float]:
-    """Return tau-b of the order of `judged` with that of each other estimator."""
-    out: dict[str, float] = {}
-    for name in others:
-        try:
-            second = fit_one(responses, name)
-        except PsychoevalError as error:
-            missing[name] = f"{error.problem} {error.remedy}"
-            continue
-        if judged.abilities is None or second.abilities is None:
-            continue
-        ids = judged.abilities.person_ids
-        order = match(ids, second.abilities.person_ids).second
-        ranks = compare_ranks(ids, judged.abilities.estimate, second.abilities.estimate[order])
-        if ranks is not None and ranks.kendall is not None:
-            out[second.label] = ranks.kendall
-    return out

@@ -69,16 +69,25 @@ class Claim:
 
 
 def graded(
-    value: float, supported: Threshold, with_care: Threshold, words: str, change: str, *, error: float = 0.0
+    value: float,
+    supported: Threshold,
+    with_care: Threshold,
+    words: str,
+    change: str,
+    *,
+    error: float = 0.0,
+    low: float | None = None,
 ) -> Reason:
     """Return a reason for a value that is better the larger, held to two limits; NaN supports nothing.
 
-    Where the value has a Monte Carlo error, it is above or below a limit only if two errors do not reach it.
+    What is held is the value less `error`, half the width of its 95% interval where it is a mean of simulations: noise
+    lowers a grade, and never raises it. "Supported" is held to `low` instead, where the statement is about less than
+    the value.
     """
     allows: Grade = "not supported"
-    if value - 2 * error >= supported.value:
+    if (value - error if low is None else low) >= supported.value:
         allows = "supported"
-    elif value + 2 * error >= with_care.value:
+    elif value - error >= with_care.value:
         allows = "with care"
     told = f"{supported.about}: {supported.value:g} ({supported.reason}); {with_care.about}: {with_care.value:g}"
     return Reason(words, allows, "" if allows == "supported" else change, f"{told} ({with_care.reason})")

@@ -117,8 +117,7 @@ def describe_conditions(
     marginal, empirical = fitted.reliabilities(responses, fit)
     coverage, why = _coverage(responses, fit)
     found = (
-        *data.number_of_systems(responses),
-        data.effective_systems(responses, seed),
+        *data.systems(responses, seed),
         data.connectivity(responses),
         *data.missing_cells(responses, seed),
         data.room(responses),

@@ -22,32 +22,42 @@ SYSTEMS_TESTED: Final = (5, 20_000)
 MOST_CELLS: Final = 20_000_000
 
 
-def number_of_systems(responses: Responses) -> list[Condition]:
-    """Hold N, the systems with responses, to what claims of any kind and about single items need."""
-    n = int(np.count_nonzero(responses.trials.any(axis=1)))
-    words = f"{counted(n, responses.person_label)} with responses."
-    return [
-        held_to(limits.SYSTEMS, "systems", n, ">=", words),
-        held_to(limits.SYSTEMS_FOR_ITEMS, "systems_for_items", n, ">=", words),
-    ]
+def systems(responses: Responses, seed: int) -> list[Condition]:
+    """Hold the number of systems to what claims of any kind and about single items need, and to a share of itself.
 
-
-def effective_systems(responses: Responses, seed: int) -> Condition:
-    """Hold the number of independent systems (`screening.families`) to a share of those there are."""
-    n, label = int(np.count_nonzero(responses.trials.any(axis=1))), responses.person_label
-    value, words, unless = np.nan, "Not known.", ""
+    The last is `effective_systems`, the number of independent ones (`screening.families`). It is a little below N where
+    all are independent. So claims are held to it only where systems are alike beyond chance: where there is a family,
+    or where it is below its own threshold; otherwise to N.
+    """
+    label = responses.person_label
+    there = np.flatnonzero(responses.trials.any(axis=1))
+    n = there.size
+    effective, families, unless = np.nan, 0, ""
     if not 3 <= n <= MOST_SYSTEMS:
         unless = f"Families are looked for among 3 to {MOST_SYSTEMS:,} {label}s; there are {n:,}."
     else:
-        there = responses.select(persons=np.flatnonzero(responses.trials.any(axis=1)))
-        found = relatedness(there, seed)
-        if not found.correlation[~np.eye(n, dtype=bool)].any():
-            unless = f"No two {label}s share the 30 items that a residual correlation needs."
+        found = relatedness(responses.select(persons=there), seed)
+        if found.correlation[~np.eye(n, dtype=bool)].any():
+            effective, families = found.effective, int(found.family.max()) + 1
         else:
-            value = found.effective
-            families = counted(int(found.family.max()) + 1, "family").replace("familys", "families")
-            words = f"The {n} {label}s count as {value:.1f} independent ones; {families} of two or more."
-    return held_to(limits.EFFECTIVE_SHARE, "effective_systems", value, ">=", words, times=n, unless=unless)
+            unless = f"No two {label}s share the 30 items that a residual correlation needs."
+    independent = f"{effective:.1f} independent ones"
+    alike = (
+        "Not known." if unless else f"The {n} {label}s count as {independent}; {_families(families)} of two or more."
+    )
+    words, counts = f"{counted(n, label)} with responses.", float(n)
+    if families or effective < limits.EFFECTIVE_SHARE.value * n:
+        words, counts = f"{counted(n, label)} with responses, which count as {independent}.", effective
+    return [
+        held_to(limits.SYSTEMS, "systems", counts, ">=", words),
+        held_to(limits.SYSTEMS_FOR_ITEMS, "systems_for_items", counts, ">=", words),
+        held_to(limits.EFFECTIVE_SHARE, "effective_systems", effective, ">=", "Not known." if unless else alike,
+                times=n, unless=unless),
+    ]  # fmt: skip
+
+
+def _families(n: int) -> str:
+    return "1 family" if n == 1 else f"{n} families"
 
 
 def connectivity(responses: Responses) -> Condition:

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from psychoeval.responses.cells import counted
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 from psychoeval.trust import thresholds as limits
@@ -68,7 +69,8 @@ def skew(
     if not np.isfinite(value):
         return _skewed(value, interval, words, FEW_VALUES)
     interval = skewness_interval(finite, level, replications, np.random.default_rng(seed))
-    words = f"Of the {_kind(fit)}; {level:.0%} interval from {replications:,} bootstrap samples of {finite.size}."
+    words = (f"{value:.2f} for the {_kind(fit)}, {level:.0%} interval {interval[0]:.2f} to {interval[1]:.2f} from "
+             f"{replications:,} bootstrap samples of {finite.size}.")  # fmt: skip
     bounds = (-limits.SKEWNESS.value, limits.SKEWNESS.value)
     if any(interval[0] <= bound <= interval[1] for bound in bounds):
         words += " The interval holds values on both sides of the threshold."
@@ -91,8 +93,9 @@ def near_items(found: ItemCoverage | None, why: str, label: str) -> Condition:
         return held_to(limits.FEW_COVERED, "item_coverage", np.nan, "<=", "Not known.", unless=why)
     few = [name for name, bad in zip(found.person_ids, found.insufficient, strict=True) if bad]
     words = (
-        f"{len(few)} of {int(found.known.sum())} {label}s have at most {limits.FEW_ITEMS.value:g} items within "
-        f"{found.window:.3g} logits ({limits.NEAR.value:g} times the SD {found.sd_source})"
+        f"{len(few)} of {counted(int(found.known.sum()), label)} ({found.share:.0%}) have at most "
+        f"{limits.FEW_ITEMS.value:g} items with a difficulty within {found.window:.3g} logits of their ability "
+        f"({limits.NEAR.value:g} times the SD {found.sd_source}), so that little is known of them"
         f"{': ' if few else ''}{some(few)}."
     )
     return held_to(limits.FEW_COVERED, "item_coverage", found.share, "<=", words)

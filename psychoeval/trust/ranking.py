@@ -53,13 +53,13 @@ class Ranking:
         Two-sided p of each difference, corrected for the number of pairs; 1 on the diagonal.
     counts : (N, N) int array
         How often person i has rank r + 1 in the draws.
+    best_together : (N - 1,) array
+        P(the k with the highest estimates are the best k), all of them together, for k = 1 to N - 1.
     letters : tuple of str, length N
-        Persons that share a letter are not told apart; empty above 200 persons,
-        or where more than `irt.ranking.MOST_GROUPS` letters were needed.
+        Persons that share a letter are not told apart; empty above 200 persons, or `irt.ranking.MOST_GROUPS` letters.
     level, correction : float, str
     uncertainty : {"items fixed", "items estimated", "items sampled"}
-        Whether "A above B" is about these items as if known, about these items with the errors of their estimates, or
-        about items like these.
+        Whether "A above B" is about these items as if known, with their estimates' errors, or about items like these.
     source : str
         What the draws are.
     notes : tuple of str
@@ -76,6 +76,7 @@ class Ranking:
     above: NDArray[np.float32]
     p_adjusted: FloatArray
     counts: NDArray[np.int64]
+    best_together: FloatArray
     letters: tuple[str, ...]
     level: float
     correction: Correction
@@ -240,6 +241,7 @@ def ranking_of(
         rank_math.share_above(sample),
         p,
         counts,
+        rank_math.best_together(sample, order),
         tuple(" ".join(_letter(k) for k in groups) for groups in letters),
         level,
         correction,

@@ -27,13 +27,12 @@ from psychoeval.results.fit_result import FitResult
 from psychoeval.studies.runner import Replications, replicate
 from psychoeval.studies.store import Row, RowStore
 from psychoeval.trust.recovery import METRICS, STATISTICS, data_statistics, recovered
+from psychoeval.trust.thresholds import UNLIKE
 from psychoeval.trust.worlds import Simulator
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Of all statistics together, whether the data are like simulated data.
-UNLIKE_LEVEL: Final = 0.05
 #: Data sets drawn from each refit: their mean has half the SD of one, and drawing takes little beside fitting.
 AGAIN: Final = 4
 EXCESS: Final = "excess_"
@@ -125,7 +124,7 @@ class Refitting:
     def unlike(self) -> tuple[str, ...]:
         """Return the statistics with a p of `likeness` below 5 % divided by their number (Bonferroni)."""
         p = self.likeness()["p"]
-        return tuple(str(name) for name in p.index[p < UNLIKE_LEVEL / p.size])
+        return tuple(str(name) for name in p.index[p < UNLIKE.value / p.size])
 
     def mean_and_limits(self, name: str) -> tuple[float, float, float]:
         """Return mean and limits of a metric or statistic over replications; NaN where none has it."""

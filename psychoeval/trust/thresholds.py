@@ -66,13 +66,19 @@ FEW_COVERED: Final = Threshold(
 CONVERGED: Final = Threshold(1, "whether the fit may be believed", "estimates of a fit that stopped early are none")
 
 #: Of the claims of `psychoeval.trust.verdict`.
+REFITS: Final = Threshold(
+    20, "fewest refits of a supported claim", "choice: the SD of 20 refits is itself known to a sixth (1 / root of 38)"
+)
 TAU_SUPPORTED: Final = Threshold(
     0.80,
-    "smallest mean tau in refits of a supported ranking",
+    "smallest tau of a supported ranking, at the lower limit of a single data set",
     "choice: (1 - tau) / 2, one pair in ten, is out of order",
 )
 TAU_FAILED: Final = Threshold(
     0.60, "tau below which a ranking failed", "definition of arXiv:2607.15190; one pair in five is out of order"
+)
+APART: Final = Threshold(
+    0.80, "smallest share of neighbors told apart that leaves a statement with care", "choice: all but one in five"
 )
 CONFIDENT: Final = Threshold(
     0.95, "smallest probability of a supported statement", "choice: the usual level, here for the whole statement"
@@ -96,4 +102,9 @@ FAILURES: Final = Threshold(
     0.10,
     "largest share of refits that gave nothing",
     "choice: figures of the rest say little of a fit that often fails",
+)
+UNLIKE: Final = Threshold(
+    0.05,
+    "level at which data are unlike data of the fitted model, all statistics together",
+    "choice: the usual level, divided by the number of statistics (Bonferroni)",
 )
