@@ -12,10 +12,12 @@ from psychoeval.cli.inputs import (
     ComponentOption,
     Data,
     FormatOption,
+    GuessingOption,
     MissingOption,
     ReadOption,
     choose_component,
     load_responses,
+    parse_guessing,
 )
 from psychoeval.cli.paths import path_option
 from psychoeval.irt.linking import LinkingMethod
@@ -55,8 +57,9 @@ def dif_data(
         Literal["proportion", "ability"] | None, typer.Option(help="Of logistic; by default proportion.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="Rasch, 1PL or 2PL, of all but logistic; and of ability that matches.")
+        str | None, typer.Option(help="Rasch, 1PL, 2PL or 3PL, of all but logistic; and of ability that matches.")
     ] = None,
+    guessing: GuessingOption = None,
     linking: Annotated[LinkingMethod | None, typer.Option(help="Of wald; by default stocking-lord.")] = None,
     correction: Annotated[
         Literal["holm", "benjamini-hochberg", "none"], typer.Option(help="benjamini-hochberg: false discovery rate.")
@@ -75,8 +78,8 @@ def dif_data(
 
     found = dif(
         choose_component(_read(data, groups, persons, read or [], missing), component), groups, method,
-        reference=reference, anchors=anchor, purify=purify, kind=kind, matching=matching, model=model, linking=linking,
-        correction=correction, level=level,
+        reference=reference, anchors=anchor, purify=purify, kind=kind, matching=matching, model=model,
+        guessing=parse_guessing(guessing), linking=linking, correction=correction, level=level,
     )  # fmt: skip
     print_dif(found, output)
 

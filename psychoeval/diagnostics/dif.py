@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Final, Literal, Protocol, get_args
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,46 +12,18 @@ from numpy.typing import NDArray
 from psychoeval.agreement.concurrent_data import GroupsLike
 from psychoeval.agreement.matching import check_responses
 from psychoeval.audit.paired import Correction, adjust
-from psychoeval.audit.settings import check_level, check_whole
-from psychoeval.diagnostics.dif_groups import TESTED, Groups, find_groups, power_notes
-from psychoeval.diagnostics.dif_likelihood import LikelihoodMethod
-from psychoeval.diagnostics.dif_logistic import Kind, LogisticMethod
-from psychoeval.diagnostics.dif_matching import Abilities, Proportions
+from psychoeval.diagnostics.dif_groups import TESTED, find_groups, power_notes
+from psychoeval.diagnostics.dif_logistic import Kind, with_classes
 from psychoeval.diagnostics.dif_purification import Purification, purify, require_anchors
 from psychoeval.diagnostics.dif_result import DIF, ItemTests, Method
-from psychoeval.diagnostics.dif_wald import wald_method
-from psychoeval.errors import DataError, SettingsError
-from psychoeval.estimators.settings import check_choice, check_flag
+from psychoeval.diagnostics.dif_settings import MatchingName, Procedure, candidates, check_settings, procedure
+from psychoeval.errors import DataError
 from psychoeval.irt.linking import LinkingMethod
-from psychoeval.irt.models import ItemModel
+from psychoeval.irt.models import Guessing, ItemModel
 from psychoeval.responses.matrix import Responses
-from psychoeval.wording import some
+from psychoeval.wording import some, some_of
 
 BoolArray = NDArray[np.bool_]
-MatchingName = Literal["proportion", "ability"]
-
-#: Up to as many persons in a group slopes of their own are not fitted by default.
-FEW_PERSONS: Final = 100
-#: Settings of single methods, by the methods that have them.
-_OF_METHODS: Final = {"kind": ("logistic",), "matching": ("logistic",), "linking": ("wald",)}
-
-
-class Procedure(Protocol):
-    """One method on given responses and groups."""
-
-    @property
-    def how(self) -> str:
-        """What is tested, in words."""
-
-    @property
-    def usable(self) -> BoolArray:
-        """Which items can be anchors, (J,)."""
-
-    def test(self, anchors: BoolArray) -> ItemTests:
-        """Test all items with these anchors."""
-
-    def finish(self, tested: ItemTests, anchors: BoolArray) -> ItemTests:
-        """Add what is not needed to find the anchors."""
 
 
 def dif(
@@ -65,6 +38,7 @@ def dif(
     kind: Kind | None = None,
     matching: MatchingName | None = None,
     model: str | ItemModel | None = None,
+    guessing: Guessing | None = None,
     linking: LinkingMethod | None = None,
     correction: Correction = "holm",
     level: float = 0.95,
@@ -80,13 +54,13 @@ def dif(
     likelihood-ratio test is of the two at once (`kind`). Swaminathan & Rogers (1990). Counts are binomial, and cells of
     several trials vary more than these: the ratio is then divided by each item's Pearson ratio (at least 1) and
     referred to F. Needs no model, and takes more than two groups. Columns: ``chi2_`` and ``p_uniform``,
-    ``_nonuniform``; ``r2_difference`` of Nagelkerke's R2 and ``r2_class`` (A below .035, C from .070: Jodoin & Gierl
-    2001); of two groups also ``log_odds_ratio`` of the focal against the reference group from the regression with one
-    slope, with its interval ``low`` to ``high``; ``ets_delta``, 2.35 times it, which is -2.35 ln(odds of reference
-    over focal), negative where the item is harder for the focal group, and ``ets_class`` (A: below 1 or not beyond
-    chance; C: 1.5 or more, and above 1 beyond chance); ``slope_difference`` with error, in logits by SD of m; and,
-    where all ran all anchors once and proportions match, Mantel and Haenszel's log odds ratio ``mh_...`` within numbers
-    right, whose p is of uniform DIF, with the correction for continuity.
+    ``_nonuniform``; ``r2_difference`` of Nagelkerke's R2 and ``r2_class`` (B from .035 and C from .070 where the item
+    is flagged, else A: Jodoin & Gierl 2001); of two groups also ``log_odds_ratio`` of the focal against the reference
+    group from the regression with one slope, with its interval ``low`` to ``high``; ``ets_delta``, 2.35 times it, which
+    is -2.35 ln(odds of reference over focal), negative where the item is harder for the focal group, and ``ets_class``
+    (A: below 1 or not beyond chance; C: 1.5 or more, and above 1 beyond chance); ``slope_difference`` with error, in
+    logits by SD of m; and, where all ran all anchors once and proportions match, Mantel and Haenszel's log odds ratio
+    ``mh_...`` within numbers right, whose p is of uniform DIF, with the correction for continuity.
 
     ``"wald"``: each group is calibrated by `mml`, the focal group is linked to the reference group on the anchors
     (stocking-lord by default), and slope and intercept of each item are compared by x' C^-1 x (Lord 1980, Applications
@@ -116,8 +90,8 @@ def dif(
         DIF, and are not tested.
     purify : bool
         Leave out anchors with p below 1 - level (not adjusted: an anchor lost in vain costs little, one with DIF
-        distorts all others), and test again, until the flagged set repeats. A set that was seen before is a cycle:
-        all items flagged in it are left out. An item is always matched with itself counted in.
+        distorts all others) and those that cannot be tested, and test again, until the same are left out. A set that
+        was seen before is a cycle: all items of it are left out. An item is always matched with itself counted in.
     max_rounds : int
     kind : {"both", "uniform", "nonuniform"}, optional
         Of ``"logistic"``; by default both.
@@ -126,7 +100,10 @@ def dif(
         on them, with items from one `mml` fit of all groups, for systems that ran different ones.
     model : str or ItemModel, optional
         Of abilities that match: by default Rasch. Of the other methods by default 2PL, and Rasch, which compares
-        difficulties alone, where a group has at most 100 systems. A name means no priors.
+        difficulties alone, where a group has at most 100 systems. A name means no priors, ``"2PL[weak]"`` names them.
+    guessing : float, "free", Beta or LogitNormal, optional
+        Of a 3PL by name: by default free, without a prior; a number fixes it. ``"wald"`` does not compare lower
+        asymptotes, ``"likelihood-ratio"`` those that are estimated.
     linking : {"stocking-lord", "haebara", "mean-sigma", "mean-mean"}, optional
         Of ``"wald"``.
     correction : {"holm", "benjamini-hochberg", "none"}
@@ -169,100 +146,45 @@ def dif(
     (('item-4',), 'repeated')
     """
     check_responses(responses)
-    _check(method, purify, max_rounds, correction, level, {"kind": kind, "matching": matching, "linking": linking})
+    given = {"kind": kind, "matching": matching, "linking": linking, "model": model, "guessing": guessing}
+    check_settings(method, purify, max_rounds, correction, level, given)
     found = find_groups(responses, groups, reference)
-    _require_items(found)
-    tester = _procedure(
-        responses, found, method, model, level, (kind or "both", matching or "proportion", linking or "stocking-lord")
-    )
-    candidates, notes = _candidates(responses, tester.usable, anchors)
-    purified, tested = _run(tester, candidates, purify, max_rounds, 1 - level)
+    if not found.comparable.any():
+        _refuse(found.status, "Both groups must have run an item, with right and wrong answers each.")
+    tester = procedure(responses, found, method, model, guessing, level, kind, matching, linking)
+    may_be, notes = candidates(responses, tester.usable, anchors)
+    purified, tested = _run(tester, may_be, purify, max_rounds, 1 - level)
+    notes = (*notes, *_untested(responses.item_ids, tested, may_be, purified.anchors))
     if anchors is not None and not purify:
         tested = _without_anchors(tested, purified.anchors)
+    if not np.isfinite(tested.p).any():
+        _refuse(
+            tested.status,
+            "Take kind='uniform' (logistic), the Rasch model (the others), more persons, or fewer anchors.",
+        )
     p = adjust(tested.p, correction)
+    flagged = np.nan_to_num(p, nan=1.0) < 1 - level
     return DIF(
-        method, tester.how, responses.item_ids, found.names, tuple(found.sizes.tolist()), tested, p,
-        np.nan_to_num(p, nan=1.0) < 1 - level, purified, correction, level,
+        method, tester.how, responses.item_ids, found.names, tuple(found.sizes.tolist()),
+        with_classes(tested, flagged), p, flagged, purified, correction, level,
         (purified.in_words(), *notes, *tested.notes, *power_notes(found, level)),
     )  # fmt: skip
 
 
-def _check(
-    method: str, purify: bool, max_rounds: int, correction: str, level: float, given: dict[str, str | None]
-) -> None:
-    check_choice("method", method, get_args(Method))
-    check_choice("correction", correction, get_args(Correction))
-    check_flag(purify=purify)
-    check_whole("max_rounds", max_rounds, 1)
-    check_level(level)
-    for name, choices in (
-        ("kind", get_args(Kind)),
-        ("matching", get_args(MatchingName)),
-        ("linking", get_args(LinkingMethod)),
-    ):
-        value = given[name]
-        if value is None:
-            continue
-        check_choice(name, value, choices)
-        if method not in _OF_METHODS[name]:
-            raise SettingsError(
-                f"{name} is a setting of {' and '.join(_OF_METHODS[name])}.", f"Leave it out of method={method!r}."
-            )
+def _refuse(status: Sequence[str], remedy: str) -> NoReturn:
+    """Refuse responses of which no item can be tested.
 
-
-def _procedure(
-    responses: Responses, groups: Groups, method: Method, model: str | ItemModel | None, level: float,
-    chosen: tuple[Kind, MatchingName, LinkingMethod],
-) -> Procedure:  # fmt: skip
-    kind, matching, linking = chosen
-    if method == "logistic":
-        if matching == "proportion":
-            return LogisticMethod(responses, groups, kind, Proportions(responses), level)
-        by = Abilities(responses, groups.comparable, _model(model or "Rasch"))
-        return LogisticMethod(responses, groups, kind, by, level)
-    if len(groups.names) > 2:
-        raise SettingsError(
-            f"There are {len(groups.names)} groups ({some(groups.names)}), and {method} compares two.",
-            "Use method='logistic', or select the persons of two groups.",
-        )
-    few = groups.sizes.min() <= FEW_PERSONS
-    built = _model(model or ("Rasch" if few else "2PL"))
-    if method == "wald":
-        return wald_method(responses, groups, built, linking, level)
-    return LikelihoodMethod(responses.select(items=groups.comparable), groups, built, level)
-
-
-def _model(model: str | ItemModel) -> ItemModel:
-    return model if isinstance(model, ItemModel) else ItemModel(model)  # type: ignore[arg-type]
-
-
-def _require_items(groups: Groups) -> None:
-    if not groups.comparable.any():
-        raise DataError(
-            f"None of {len(groups.status)} items can be tested: {some(groups.status, 2)}.",
-            "Both groups must have run an item, with right and wrong answers each.",
-        )
-
-
-def _candidates(
-    responses: Responses, usable: BoolArray, anchors: Sequence[str] | None
-) -> tuple[BoolArray, tuple[str, ...]]:
-    """Return which items may be anchors: of those asked for, the ones that can be tested."""
-    if anchors is None:
-        return usable, ()
-    if isinstance(anchors, str):
-        raise SettingsError(f"anchors is the text {anchors!r}.", "Give a list of ids.")
-    wanted = set(anchors)
-    if unknown := wanted - set(responses.item_ids):
-        raise SettingsError(f"{some(sorted(map(str, unknown)))} cannot be anchors: no such items.", "Name items.")
-    named = np.array([i in wanted for i in responses.item_ids], dtype=bool)
-    lost = [i for i, n in zip(responses.item_ids, named & ~usable, strict=True) if n]
-    notes = (f"{len(lost)} of the anchors cannot be tested and are none: {some(lost)}.",) if lost else ()
-    return named & usable, notes
+    Raises
+    ------
+    DataError
+        With the reasons, the commonest first.
+    """
+    reasons = [reason for reason, _ in Counter(status).most_common()]
+    raise DataError(f"None of {len(status)} items can be tested: {some_of(reasons[:2], len(reasons))}.", remedy)
 
 
 def _run(
-    tester: Procedure, candidates: BoolArray, purified: bool, max_rounds: int, alpha: float
+    tester: Procedure, may_be: BoolArray, purified: bool, max_rounds: int, alpha: float
 ) -> tuple[Purification, ItemTests]:
     """Return the anchors and the tests with them; no set of anchors is tested twice in a row."""
     last: list[tuple[bytes, ItemTests]] = []
@@ -273,13 +195,34 @@ def _run(
             last[:] = [(key, tester.test(anchors))]
         return last[0][1]
 
-    def flag(anchors: BoolArray) -> BoolArray:
-        return np.asarray(np.nan_to_num(test(anchors).p, nan=1.0) < alpha)
+    def unsound(anchors: BoolArray) -> BoolArray:
+        return np.asarray(~(test(anchors).p >= alpha))  # no p: nothing says that the item is without DIF
 
-    require_anchors(candidates)
-    unasked = Purification(candidates, "not asked for", 1, ())
-    found = purify(flag, candidates, max_rounds) if purified else unasked
+    require_anchors(may_be)
+    if not purified:
+        return Purification(may_be, "not asked for", 1, ()), tester.finish(test(may_be), may_be)
+    try:
+        found = purify(unsound, may_be, max_rounds)
+    except DataError as error:
+        lost = [s for s, m, p in zip(last[0][1].status, may_be, last[0][1].p, strict=True) if m and np.isnan(p)]
+        if not lost:
+            raise
+        reasons = sorted(set(lost))
+        why = f"{len(lost)} items that cannot be tested are no anchors ({some_of(reasons[:2], len(reasons))})."
+        raise DataError(f"{error.problem} {why}", error.remedy) from None
     return found, tester.finish(test(found.anchors), found.anchors)
+
+
+def _untested(ids: Sequence[str], tested: ItemTests, may_be: BoolArray, anchors: BoolArray) -> tuple[str, ...]:
+    """Name the items that might have been anchors, and could not be tested."""
+    notes = []
+    for which, what in (
+        (may_be & ~anchors, "items could not be tested with these anchors, and are none themselves"),
+        (anchors, "of the anchors could not be tested, and may have DIF"),
+    ):
+        if lost := [i for i, chosen in zip(ids, which & np.isnan(tested.p), strict=True) if chosen]:
+            notes.append(f"{len(lost)} {what}: {some(lost)}.")
+    return tuple(notes)
 
 
 def _without_anchors(tested: ItemTests, anchors: BoolArray) -> ItemTests:

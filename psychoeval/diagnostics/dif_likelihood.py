@@ -29,15 +29,17 @@ IntArray = NDArray[np.intp]
 
 #: Of the calibrations: likelihoods are then within about its square of their maxima.
 TOLERANCE: Final = 1e-5
+#: SDs of abilities below, in logits, are called none: groups whose scores vary less than chance has it end there.
+NO_SPREAD: Final = 0.1
 _TERMS: Final = ("a", "d", "c")
 
 
 class _Likelihood(NamedTuple):
-    """Of one calibration: the maximum of the log-likelihood, free parameters, and whether the search converged."""
+    """Of one calibration: the maximum of the log-likelihood, free parameters, and why it is none, "" if it is."""
 
     value: float
     parameters: int
-    converged: bool
+    failure: str
 
 
 @dataclass(slots=True, eq=False)
@@ -66,13 +68,15 @@ class LikelihoodMethod:
         if self.model.is_penalised:
             raise ModelError(
                 f"{self.model.label} has priors, and likelihood ratios are of maxima of the likelihood.",
-                "Take priors='none', or method='wald' or 'logistic'.",
+                "Take a model without priors (of a 3PL guessing='free' or a number), or method='wald' or 'logistic'.",
             )
 
     @property
     def how(self) -> str:
         """What is tested, in words."""
         terms = "difficulty" if self.model.name in ("Rasch", "1PL") else "slope and difficulty together"
+        if self.model.guessing_is_estimated:
+            terms = "slope, difficulty and lower asymptote together"
         return (
             f"likelihood ratio of {terms} equal or free in two groups, one calibration ({self.model.label}) with a "
             f"mean and SD of each group, {self.groups.names[0]} setting the frame"
@@ -88,19 +92,17 @@ class LikelihoodMethod:
         require_anchors(anchors)
         places = np.flatnonzero(self.usable)
         free = ~anchors[places]
-        ratio, df, good = np.zeros(places.size), np.zeros(places.size), np.zeros(places.size, dtype=bool)
-        for j in range(places.size):
+        ratio, df = np.full((2, places.size), np.nan)
+        status = list(self.groups.status)
+        for j, place in enumerate(places.tolist()):
             one, both = free.copy(), free.copy()
             one[j], both[j] = False, True
-            equal, apart = self._likelihood(one), self._likelihood(both)
-            ratio[j], df[j] = max(2 * (apart.value - equal.value), 0.0), apart.parameters - equal.parameters
-            good[j] = equal.converged and apart.converged
-        status = list(self.groups.status)
-        for j, well in zip(places.tolist(), good, strict=True):
-            status[j] = TESTED if well else "did not converge"
-        p = np.where(good, chdtrc(np.maximum(df, 1), ratio), np.nan)
-        n = self.usable.size
-        placed = [in_place(np.where(good, v, np.nan), places, n) for v in (ratio, df, p)]
+            equal = self._likelihood(one)
+            apart = equal if equal.failure else self._likelihood(both)
+            status[place] = TESTED if not apart.failure else f"no maximum: {apart.failure}"
+            if not apart.failure:
+                ratio[j], df[j] = max(2 * (apart.value - equal.value), 0.0), apart.parameters - equal.parameters
+        placed = [in_place(v, places, self.usable.size) for v in (ratio, df, chdtrc(df, ratio))]
         return ItemTests(placed[0], placed[1], placed[2], tuple(status), {}, ())
 
     def finish(self, tested: ItemTests, anchors: BoolArray) -> ItemTests:
@@ -133,8 +135,7 @@ class LikelihoodMethod:
         key = free.tobytes()
         if key not in self._known:
             found = self._fit(free, errors=False)
-            converged = found.convergence.status == "converged"
-            self._known[key] = _Likelihood(found.log_likelihood, found.n_parameters, converged)
+            self._known[key] = _Likelihood(found.log_likelihood, found.n_parameters, _failure(found))
         return self._known[key]
 
     def _fit(self, free: BoolArray, *, errors: bool) -> Concurrent:
@@ -164,6 +165,16 @@ class LikelihoodMethod:
         """Return an id that no item of the data has: longer than any by the group's name."""
         longest = max(map(len, self.responses.item_ids))
         return f"{self.responses.item_ids[j]} in {self.groups.names[1]}".ljust(longest + 1, ".")
+
+
+def _failure(found: Concurrent) -> str:
+    """Return why a calibration is no maximum of the likelihood, "" if it is one."""
+    end = found.convergence
+    if end.status == "converged":
+        return ""
+    if same := [law for law in found.groups if law.sd < NO_SPREAD]:
+        return f"abilities of {same[0].name} hardly vary (SD {same[0].sd:.2g})"
+    return end.failures[0].split(". ")[0] if end.failures else f"not converged after {end.iterations} iterations"
 
 
 def _joint(items: ItemParameters, at: Iterable[int]) -> FloatArray:

@@ -103,7 +103,6 @@ class LogisticMethod:
             out[f"p_{kind}"] = _p(out[f"chi2_{kind}"], df, phi, found.n - 2 * g)
         low, high = _COMPARED[self.kind]
         out["r2_difference"] = _nagelkerke(found, high) - _nagelkerke(found, low)
-        out["r2_class"] = _classes(out["r2_difference"], R2_LIMITS)
         out |= _effects(found, phi, self.level) if g == 2 else {}
         out["overdispersion"] = phi
         out["status"] = self._statuses(found, at)
@@ -179,9 +178,23 @@ def _nagelkerke(found: LogisticTests, k: int) -> FloatArray:
         return np.asarray(part / -np.expm1(2 * found.empty / found.trials))
 
 
-def _classes(size: FloatArray, limits: tuple[float, float]) -> NDArray[Any]:
+def with_classes(tested: ItemTests, flagged: BoolArray) -> ItemTests:
+    """Return tests with ``r2_class`` after ``r2_difference``, where there is one; "" where an item was not tested.
+
+    Jodoin & Gierl's classes are of items whose test rejects: where it does not, DIF is negligible (A), however large
+    R2's difference is.
+    """
+    if "r2_difference" not in tested.columns:
+        return tested
     names = np.array(["A", "B", "C"], dtype=object)
-    return np.where(np.isfinite(size), names[np.searchsorted(limits, np.nan_to_num(size), side="right")], "")
+    size = np.searchsorted(R2_LIMITS, np.nan_to_num(tested.columns["r2_difference"]), side="right")
+    classes = np.where(np.isfinite(tested.p), names[np.where(flagged, size, 0)], "")
+    columns: dict[str, NDArray[Any]] = {}
+    for name, values in tested.columns.items():
+        columns[name] = values
+        if name == "r2_difference":
+            columns["r2_class"] = classes
+    return tested._replace(columns=columns)
 
 
 def _effects(found: LogisticTests, phi: FloatArray, level: float) -> dict[str, NDArray[Any]]:

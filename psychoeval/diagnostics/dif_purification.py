@@ -26,25 +26,26 @@ class Purification:
     ----------
     anchors : (J,) bool array
     ended : {"repeated", "cycle", "limit", "not asked for"}
-        The same items were flagged again; the flagged items came back to a set seen before, and all of the cycle are
-        left out; the limit of rounds was reached.
+        The same items were left out again; they came back to a set seen before, and all of the cycle are left out; the
+        limit of rounds was reached.
     rounds : int
         Tests of all items, the last included.
-    n_flagged : tuple of int
-        Anchors that each round flagged.
+    n_left_out : tuple of int
+        Candidates that each round left out.
     """
 
     anchors: BoolArray
     ended: Ending
     rounds: int
-    n_flagged: tuple[int, ...]
+    n_left_out: tuple[int, ...]
 
     def in_words(self) -> str:
         """Return how it ended, in a sentence."""
         n, r = int(self.anchors.sum()), self.rounds
         return {
-            "repeated": f"Purification ended after {r} rounds with the same items flagged again; {n} anchors are left.",
-            "cycle": f"Purification went in a cycle (a flagged set came back after {r} rounds): every item flagged in "
+            "repeated": f"Purification ended after {r} rounds with the same items left out again; {n} anchors "
+            "are left.",
+            "cycle": f"Purification went in a cycle (items left out before came back after {r} rounds): every item of "
             f"the cycle is left out, and {n} anchors are left.",
             "limit": f"Purification reached its limit of {r} rounds and had not ended; {n} anchors are left.",
             "not asked for": f"The {n} anchors were not purified.",
@@ -57,7 +58,7 @@ def purify(flag: Callable[[BoolArray], BoolArray], candidates: BoolArray, max_ro
     Parameters
     ----------
     flag : callable
-        Takes anchors, (J,) bool, and returns which items show DIF with them.
+        Takes anchors, (J,) bool, and returns which items show DIF with them, or cannot be tested with them.
     candidates : (J,) bool array
         Items that may be anchors; a flagged one becomes an anchor again when a later round does not flag it.
     max_rounds : int

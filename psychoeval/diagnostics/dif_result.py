@@ -109,6 +109,6 @@ class DIF:
         out["groups"] = dict(zip(self.groups, self.group_sizes, strict=True))
         out["purification"] = {
             "ended": self.purification.ended, "rounds": self.purification.rounds,
-            "n_flagged": list(self.purification.n_flagged),
+            "n_left_out": list(self.purification.n_left_out),
         }  # fmt: skip
         return out | {"notes": list(self.notes), "items": self.to_frame().reset_index().to_dict("records")}

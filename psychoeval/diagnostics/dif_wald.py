@@ -124,7 +124,7 @@ def wald_method(
     common = anchors(focal, reference, groups.names[::-1], ())
     if common.covariance is None:
         raise DataError(f"Items cannot be tested by their errors: {' '.join(common.notes)}",
-                        "Use method='logistic', or priors that keep the items finite.")  # fmt: skip
+                        "Use method='logistic', priors that keep items finite, or a number as guessing.")  # fmt: skip
     known = set(common.ids)
     usable = np.array([i in known for i in responses.item_ids], dtype=bool)
     status = _unusable(groups, comparable, usable, fits)

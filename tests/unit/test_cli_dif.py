@@ -49,6 +49,13 @@ def test_json_and_csv_hold_every_item(files: tuple[str, str], options: list[str]
     assert len(rows) == 9
 
 
+def test_guessing_is_an_option(files: tuple[str, str]) -> None:
+    arguments = ["dif", files[0], "--persons", files[1], "--groups", "kind", "--method", "wald", "--model", "3PL"]
+    result = CliRunner().invoke(app, [*arguments, "--guessing", "0.2"])
+    assert result.exit_code == 0, result.output
+    assert "(mml, 3PL, c = 0.2)" in result.stdout
+
+
 def test_a_long_table_holds_its_own_groups(tmp_path: Path) -> None:
     import pandas as pd
 

@@ -137,6 +137,50 @@ def test_responses_in_the_order_of_the_matching_variable_are_separation() -> Non
     assert_reasons(found)
 
 
+def separated(seed: int, n: int = 30, j: int = 12, items: int = 1) -> tuple[Responses, list[str]]:
+    """The first items are answered by the first group in the order of the numbers right of the last ones."""
+    responses, groups = simulated(seed, n, j)
+    x = responses.proportions.copy()
+    rest = x[:n, items:].sum(axis=1) + np.arange(n) / n
+    for k in range(items):
+        x[:n, k] = rest > np.quantile(rest, 0.3 + 0.4 * k / items)
+    return Responses.from_array(x), groups
+
+
+def test_what_cannot_be_tested_is_no_anchor_and_is_named() -> None:
+    found = dif(*separated(6), reference="old")
+    table = found.to_frame()
+    assert table.status.iloc[0].startswith("separation")
+    assert not (table.anchor & table.p.isna()).any()
+    assert any("could not be tested with these anchors" in note and "'item-1'" in note for note in found.notes)
+    kept = dif(*separated(6), reference="old", purify=False)
+    assert kept.to_frame().anchor.iloc[0]
+    assert any("of the anchors could not be tested, and may have DIF: 'item-1'" in note for note in kept.notes)
+
+
+def test_where_no_item_can_be_tested_it_is_said() -> None:
+    responses, groups = simulated(2, 6, 10)
+    with pytest.raises(DataError, match=r"anchors are left.* items that cannot be tested are no anchors \(separation"):
+        dif(responses, groups)
+    with pytest.raises(DataError, match="None of 10 items can be tested: separation"):
+        dif(responses, groups, purify=False)
+    responses, groups = simulated(2)
+    with pytest.raises(DataError, match="None of 20 items can be tested: anchor, not tested"):
+        dif(responses, groups, anchors=responses.item_ids, purify=False)
+
+
+def test_effects_of_items_that_are_not_flagged_are_negligible() -> None:
+    """Jodoin and Gierl's B and C ask for a test that rejects; of 12 persons a group R2 moves by more than .07."""
+    tables = [dif(*simulated(seed, 25, 12), correction=c).to_frame() for seed in range(4) for c in ("holm", "none")]
+    for t in tables:
+        assert set(t.r2_class[~t.flagged & t.p.notna()]) <= {"A"}
+        assert set(t.r2_class[t.p.isna()]) <= {""}
+        large = t.flagged & (t.r2_difference >= 0.07)
+        assert set(t.r2_class[large]) <= {"C"}
+    assert any((t.r2_difference[~t.flagged] > 0.07).any() for t in tables)
+    assert any((t.r2_class == "C").any() for t in tables)
+
+
 def test_an_item_that_takes_long_holds_no_other_back() -> None:
     m = np.tile(np.arange(40.0), 2)
     rng = np.random.default_rng(1)
@@ -187,7 +231,13 @@ def test_groups_by_column_or_label_are_the_same() -> None:
         ({"groups": "kind"}, DataError, "no covariate 'kind'"),
         ({"reference": "x"}, SettingsError, "is no group"),
         ({"anchors": ["x"]}, SettingsError, "'x' cannot be anchors"),
-        ({"anchors": "item-1"}, SettingsError, "is the text"),
+        ({"anchors": "item-1"}, SettingsError, "anchors is 'item-1'"),
+        ({"anchors": 5}, SettingsError, "anchors is 5"),
+        ({"anchors": [["item-1"]]}, SettingsError, "cannot be anchors"),
+        ({"anchors": {"item-1": 1}}, SettingsError, "anchors is {"),
+        ({"model": "Rasch"}, SettingsError, "model is a setting of wald, likelihood-ratio, and logistic with abilit"),
+        ({"guessing": 0.2}, SettingsError, "guessing is a setting of wald"),
+        ({"model": 3, "matching": "ability"}, SettingsError, "model is 3"),
         ({"anchors": ["item-1", "item-2", "item-3"]}, DataError, "3 anchors are left, fewer than 4"),
         ({"method": "x"}, SettingsError, "method is 'x'"),
         ({"kind": "x"}, SettingsError, "kind is 'x'"),
@@ -222,7 +272,7 @@ def flags(*items: int) -> np.ndarray:
 
 def test_purification_ends_where_the_flagged_set_repeats() -> None:
     found = purify(lambda anchors: flags(1) | (flags(2) if not anchors[1] else flags()), ALL, 20)
-    assert (found.ended, found.rounds, found.n_flagged) == ("repeated", 3, (1, 2, 2))
+    assert (found.ended, found.rounds, found.n_left_out) == ("repeated", 3, (1, 2, 2))
     assert found.anchors.tolist() == (~flags(1, 2)).tolist()
 
 
@@ -235,7 +285,7 @@ def test_a_cycle_is_named_and_all_of_it_left_out() -> None:
 
 def test_purification_ends_at_its_limit_and_says_so() -> None:
     found = purify(lambda anchors: flags(*range(9 - int(anchors.sum()))), ALL, 3)
-    assert (found.ended, found.rounds, found.n_flagged) == ("limit", 3, (1, 2, 3))
+    assert (found.ended, found.rounds, found.n_left_out) == ("limit", 3, (1, 2, 3))
     assert "had not ended" in found.in_words()
 
 

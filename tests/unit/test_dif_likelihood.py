@@ -8,8 +8,9 @@ import pytest
 from psychoeval import Responses
 from psychoeval.agreement.concurrent import calibrate_together
 from psychoeval.diagnostics import dif
-from psychoeval.errors import ModelError, SettingsError
+from psychoeval.errors import DataError, ModelError, SettingsError
 from psychoeval.fitting.one import item_model
+from psychoeval.irt.models import ItemModel
 from tests.unit.test_dif import assert_reasons, simulated
 
 
@@ -66,10 +67,32 @@ def test_counts_and_missing_cells_are_taken() -> None:
     assert_reasons(found)
 
 
+def test_guessing_of_a_3pl_is_free_without_a_prior_or_a_number() -> None:
+    responses, groups = simulated(1, 200, 6)
+    free = dif(responses, groups, "likelihood-ratio", model="3PL", purify=False)
+    assert "lower asymptote together equal or free in two groups, one calibration (3PL, c free)" in free.how
+    assert set(free.to_frame().df.dropna()) == {3.0}
+    fixed = dif(responses, groups, "likelihood-ratio", model="3PL", guessing=0.2, purify=False)
+    assert "(3PL, c = 0.2)" in fixed.how
+    assert set(fixed.to_frame().df) == {2.0}
+
+
+def test_a_calibration_that_finds_no_maximum_says_why() -> None:
+    responses, groups = simulated(0, 20, 10)
+    with pytest.raises(DataError, match=r"cannot be tested are no anchors \(no maximum: abilities of old hardly vary"):
+        dif(responses, groups, "likelihood-ratio")
+    with pytest.raises(DataError, match=r"None of 6 items can be tested: no maximum: .* items ran away"):
+        dif(*simulated(2, 8, 6), "likelihood-ratio", model="2PL", purify=False)
+
+
 def test_what_cannot_be_done_is_refused() -> None:
     responses, groups = simulated(0, 50, 8)
     with pytest.raises(ModelError, match="likelihood ratios are of maxima"):
         dif(responses, groups, "likelihood-ratio", model=item_model("2PL", "weak", None))
+    with pytest.raises(ModelError, match=r"has priors, .* \(of a 3PL guessing='free' or a number\)"):
+        dif(responses, groups, "likelihood-ratio", model=ItemModel("3PL"))
+    with pytest.raises(SettingsError, match="beside an ItemModel"):
+        dif(responses, groups, "likelihood-ratio", model=ItemModel("3PL"), guessing=0.2)
     with pytest.raises(SettingsError, match=r"3 groups .* likelihood-ratio compares two"):
         dif(responses, groups[:70] + ["newest"] * 30, "likelihood-ratio")
     with pytest.raises(SettingsError, match="linking is a setting of wald"):
