@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from psychoeval.plots import canvas
+from psychoeval.responses.cells import counted
 from psychoeval.trust.item_coverage import ItemCoverage
 from psychoeval.trust.thresholds import FEW_ITEMS, NEAR
 from psychoeval.wording import some
@@ -98,13 +99,13 @@ def _words(coverage: ItemCoverage, noun: str, off: int) -> str:
     infinite = int(np.count_nonzero(np.isinf(coverage.ability)))
     without = int(np.count_nonzero(np.isnan(coverage.difficulty)))
     words = (
-        f"{coverage.label}. {len(names)} of {int(known.sum())} {noun}s have at most {FEW_ITEMS.value:g} of their items "
-        f"within {coverage.window:.3g} logits, {NEAR.value:g} times the SD {coverage.sd_source}"
-        f"{': ' if names else ''}{some(names)}."
+        f"{coverage.label}. Hatched: {len(names)} of {counted(int(known.sum()), noun)} have at most "
+        f"{FEW_ITEMS.value:g} of their items within {coverage.window:.3g} logits of their ability, {NEAR.value:g} "
+        f"times the SD {coverage.sd_source}{': ' if names else ''}{some(names)}."
     )
     left_out = [
-        f"{infinite} {noun}s with an infinite ability" * bool(infinite),
-        f"{without} items without a difficulty (constant, or never run)" * bool(without),
-        f"{off} items beyond the axis" * bool(off),
+        f"{counted(infinite, noun)} with an infinite ability" * bool(infinite),
+        f"{counted(without, 'item')} without a difficulty (constant, or never run)" * bool(without),
+        f"{counted(off, 'item')} beyond the axis" * bool(off),
     ]
     return f"{words} Not drawn: {', '.join(filter(None, left_out))}." if any(left_out) else words

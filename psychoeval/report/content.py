@@ -27,6 +27,7 @@ class ClaimsSection:
     label: str
     refits: int
     rows: tuple[dict[str, str], ...]
+    facts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,4 +110,5 @@ def _claims(assessment: Assessment, sha256: str) -> ClaimsSection:
         raise NotComparableError("The assessment is of other data than the comparison.", "Assess the same responses.")
     rows = assessment.to_frame().to_dict("records")
     refits = 0 if found.refitting is None else found.refitting.n_believed
-    return ClaimsSection(found.fit.label, refits, tuple({str(k): str(v) for k, v in row.items()} for row in rows))
+    told = tuple({str(k): str(v) for k, v in row.items()} for row in rows)
+    return ClaimsSection(found.fit.label, refits, told, assessment.facts)

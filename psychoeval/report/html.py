@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from psychoeval.errors import EngineUnavailableError
+from psychoeval.errors import DataError, EngineUnavailableError, SettingsError
 from psychoeval.files import checked_target, make_folder, write_whole
 from psychoeval.report import numbers
 from psychoeval.report.content import Content, content
@@ -21,14 +21,18 @@ _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def report(
-    comparison: Comparison, path: str | Path, *, title: str | None = None, assessment: Assessment | None = None
+    comparison: Comparison | Assessment,
+    path: str | Path,
+    *,
+    title: str | None = None,
+    assessment: Assessment | None = None,
 ) -> Path:
     """Write a comparison as one self-contained HTML file: inline styles and pictures, no scripts, no network.
 
     Parameters
     ----------
-    comparison : Comparison
-        From `psychoeval.compare`.
+    comparison : Comparison or Assessment
+        From `psychoeval.compare`; or from `psychoeval.assess`, whose own report is written (`report.trust_report`).
     path : str or Path
         Of the file; missing folders are made, an existing file is replaced in one step, links are followed.
     title : str, optional
@@ -43,13 +47,30 @@ def report(
 
     Raises
     ------
+    DataError
+        For what is neither a comparison nor an assessment.
     EngineUnavailableError
         Without Matplotlib or Jinja2.
     NotComparableError
         If the assessment is of other data.
     SettingsError
-        If the file cannot be written, or `path` is a folder, a device, a pipe or a socket.
+        If the file cannot be written, or `path` is a folder, a device, a pipe or a socket; or for `assessment` beside
+        an assessment.
     """
+    from psychoeval.agreement.comparison import Comparison as Compared
+    from psychoeval.trust.assessment import Assessment as Assessed
+
+    if isinstance(comparison, Assessed):
+        from psychoeval.report.trust import trust_report
+
+        if assessment is not None:
+            raise SettingsError("An assessment is given twice.", "Give one: report(assessment, path).")
+        return trust_report(comparison, path, title=title)
+    for name, value, kind in (("comparison", comparison, Compared), ("assessment", assessment, Assessed)):
+        if not isinstance(value, kind) and (name == "comparison" or value is not None):
+            raise DataError(
+                f"{name} is a {type(value).__name__}.", "Give what psychoeval.compare or psychoeval.assess returns."
+            )
     return write_page("report.html.j2", lambda: content(comparison, title, assessment), path)
 
 

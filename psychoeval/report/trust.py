@@ -14,6 +14,7 @@ from psychoeval.trust.assessment import Assessment
 from psychoeval.trust.claims import Claim
 from psychoeval.trust.evidence import Evidence
 from psychoeval.trust.ranking import Ranking
+from psychoeval.trust.words import STATISTICS, condition_words, metric_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +61,7 @@ def trust_content(assessment: Assessment, title: str | None = None) -> TrustCont
     lead = f"{shape(r)}, fitted by {found.fit.label}."
     sections = (
         Section("What may be claimed", tuple(_sentence(c) for c in assessment.claims), _RULES, (_claims(assessment),)),
+        Section("What is known beside the claims", assessment.facts),
         Section("Reasons", tables=(_reasons(assessment),)),
         _ranks("Ranks on these items", found.ranking, found, "ranking"),
         _ranks("Ranks on items like these", found.over_items, found, "over_items"),
@@ -104,10 +106,12 @@ def _ranks(title: str, ranking: Ranking | None, found: Evidence, part: str) -> S
     sentences = (f"{apart:,} of {n * (n - 1) // 2:,} pairs are told apart at {ranking.level:.0%} after correction by "
                  f"{ranking.correction}.", *ranking.notes)  # fmt: skip
     frame = ranking.to_frame()
-    drawing = Drawing(
-        title, "Bars: intervals of ranks; thin: ranks that the tests of pairs leave possible.", f"{title}, intervals",
-        lambda: plots.rank_intervals(ranking, noun=found.noun),
-    )  # fmt: skip
+    together = ", all of them together" if ranking.correction == "holm" else ""
+    reading = (
+        f"Dot: the rank. Thin blue: {ranking.level:.0%} interval of each rank on its own. Thick grey: ranks that the "
+        f"tests of all pairs leave possible{together}."
+    )
+    drawing = Drawing(title, reading, f"{title}, intervals", lambda: plots.rank_intervals(ranking, noun=found.noun))
     rules = (f"{ranking.source}; {ranking.uncertainty}.",)
     return Section(title, sentences, rules, (Table(part, title, frame, tuple(map(str, frame.columns))),), (drawing,))
 
@@ -118,7 +122,8 @@ def _items(found: Evidence) -> Section:
     if coverage is None:
         return Section(title, (found.conditions["item_coverage"].not_applicable,))
     drawing = Drawing(
-        title, "Where no items face a marked bar, little is known.", f"{title}, two histograms",
+        title, f"Above the axis {found.noun}s, below it items. Hatched: {found.noun}s with few items near their "
+        "ability, of whom little is known.", f"{title}, two histograms",
         lambda: plots.item_coverage(coverage, noun=found.noun),
     )  # fmt: skip
     return Section(title, (found.conditions["item_coverage"].words,), drawings=(drawing,))
@@ -134,22 +139,25 @@ def _refits(found: Evidence) -> Section:
         f"by {check.label}; {check.failure_rate:.0%} of the fits failed or did not converge.",
         *check.notes,
     )
+    recovery = check.recovery().rename(index=lambda name: metric_words(str(name), found.noun))
+    likeness = check.likeness().rename(index=STATISTICS)
     tables = (
-        _table("recovery", "Recovery of the simulated truth", check.recovery()),
-        _table("likeness", "Statistics of the data beside those of simulated data", check.likeness()),
+        _table("recovery", "Recovery of the simulated truth", recovery),
+        _table("likeness", "Statistics of the data beside those of simulated data", likeness),
     )
     return Section(title, sentences, tables=tables)
 
 
 def _not_met(found: Evidence) -> tuple[str, ...]:
-    names = [name.replace("_", " ") for name in found.conditions.not_met]
-    return (f"Not met: {', '.join(names)}." if names else "All that apply are met.",)
+    names = [condition_words(name, found.noun) for name in found.conditions.not_met]
+    return (f"Not met: {'; '.join(names)}." if names else "All that apply are met.",)
 
 
 def _conditions(found: Evidence) -> Table:
     frame = found.conditions.to_frame()
     frame["met"] = frame["met"].map({True: "met", False: "not met"}).fillna("does not apply")
     frame["words"] = frame["words"].where(frame["not_applicable"] == "", frame["not_applicable"])
+    frame = frame.rename(index=lambda name: condition_words(str(name), found.noun))
     return Table("conditions", "Conditions", frame, ("value", "rule", "threshold", "met", "words", "source"))
 
 

@@ -22,6 +22,7 @@ from psychoeval.fitting import estimator_of
 from psychoeval.fitting import fit as fit_one
 from psychoeval.fitting.one import prepare
 from psychoeval.registry import make_estimator
+from psychoeval.responses.cells import counted
 from psychoeval.responses.matrix import Responses
 from psychoeval.results.fit_result import FitResult
 from psychoeval.studies.runner import Replications, replicate
@@ -254,9 +255,10 @@ def _notes(found: Replications, simulator: Simulator) -> tuple[str, ...]:
     notes = []
     sure = int(np.count_nonzero(~simulator.items.estimated))
     if sure:
-        notes.append(f"{sure} items that all or none got right stay so in every data set.")
+        stay = "stays" if sure == 1 else "stay"
+        notes.append(f"{counted(sure, 'item')} that all or none got right {stay} so in every data set.")
     if found.interrupted:
         notes.append(f"Interrupted: {len(found.rows)} of {found.n_wanted} data sets were fitted.")
     if found.failures:
-        notes.append(f"{len(found.failures)} fits gave no result; the first: {found.failures[0]}")
+        notes.append(f"{counted(len(found.failures), 'fit')} gave no result; the first: {found.failures[0]}")
     return tuple(notes)

@@ -49,8 +49,10 @@ def _pairs(found: Evidence) -> list[str]:
             "benjamini-hochberg": f"of these about {share:.2g} at most are false (Benjamini-Hochberg)",
             "none": f"each has a chance of {share:.2g} of being false, not corrected for their number",
         }[ranking.correction]
-        verb = "is" if apart == 1 else "are"
-        told = f"For {what}, {apart:,} of {pairs:,} pairs of {found.noun}s {verb} told apart"
+        verb = "is" if apart == 1 or pairs == 1 else "are"
+        told = (
+            f"For {what}, {apart:,} of {pairs:,} {'pair' if pairs == 1 else 'pairs'} of {found.noun}s {verb} told apart"
+        )
         out.append(f"{told}; {error}." if apart else f"{told}.")
     return out
 
@@ -75,7 +77,7 @@ def _simple_average(found: Evidence) -> str:
     worse = "worse" if gain > reach else "no worse"
     other = f"that of {found.fit.label} is {abs(gain):.3f}{plus_minus(reach)} {'higher' if gain > 0 else 'lower'}"
     if gain == reach == 0:
-        other = f"that of {found.fit.label} is the same"
+        other = f"that of {found.fit.label} is the same" + ", as it must be" * ("simple-average" in found.forced)
     return f"{words}; {other}: the average is {worse}."
 
 

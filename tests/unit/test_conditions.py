@@ -300,8 +300,8 @@ def test_the_picture_counts_every_system_and_item_once() -> None:
     assert [t.get_text() for t in above.get_legend().get_texts()] == ["more than 5 items near", "at most 5 items near"]
     caption = " ".join(figure._supxlabel.get_text().split())
     assert "2 of 3 systems have at most 5" in caption
-    assert "1 systems with an infinite ability, 1 items without a difficulty" in caption
-    assert "1 items beyond the axis" in caption
+    assert "1 system with an infinite ability, 1 item without a difficulty" in caption
+    assert "1 item beyond the axis" in caption
 
 
 def test_systems_that_differ_by_rounding_alone_are_tied_and_have_no_skewness() -> None:

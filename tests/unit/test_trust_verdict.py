@@ -15,9 +15,9 @@ import psychoeval as pe
 from benchmarks._interval_worlds import simulate
 from psychoeval.cli.commands import app
 from psychoeval.cli.console import plain
-from psychoeval.errors import DataError, DisconnectedDataError, NotComparableError, SettingsError
+from psychoeval.errors import DataError, DisconnectedDataError, ModelError, NotComparableError, SettingsError
 from psychoeval.irt.ranking import best_together
-from psychoeval.trust import Assessment, assess, describe_conditions
+from psychoeval.trust import Assessment, assess, assess_comparison, describe_conditions
 from psychoeval.trust.claims import Claim, Reason, graded
 from psychoeval.trust.evidence import Evidence
 from psychoeval.trust.thresholds import TAU_FAILED, TAU_SUPPORTED
@@ -301,7 +301,7 @@ def test_the_simple_average_of_simulated_data_is_set_beside(long_test: Assessmen
     told = " ".join(facts(with_refits(long_test.evidence, rows)))
     assert "tau of 0.81 with the true order; that of mml Rasch is 0.100 (+- " in told
     assert "higher: the average is worse." in told
-    assert "is the same: the average is no worse." in " ".join(long_test.facts)
+    assert "is the same, as it must be: the average is no worse." in " ".join(long_test.facts)
 
 
 def test_what_nothing_shows_is_not_supported() -> None:
@@ -337,10 +337,18 @@ def test_the_report_and_json_hold_every_reason(long_test: Assessment, tmp_path: 
 
 @pytest.mark.needs("report")
 def test_the_report_begins_with_the_claims(long_test: Assessment, tmp_path: Path) -> None:
-    from psychoeval.report.trust import trust_report
-
-    page = trust_report(long_test, tmp_path / "t.html").read_text(encoding="utf-8")
-    assert page.index("1 What may be claimed") < page.index("With care: ") < page.index("2 Reasons")
+    page = pe.report(long_test, tmp_path / "t.html", title="Title").read_text(encoding="utf-8")
+    assert "<h1>Title</h1>" in page
+    assert page.index("1 What may be claimed") < page.index("With care: ") < page.index("2 What is known beside")
+    first = page[: page.index("3 Reasons")]
+    assert "268 of 435 pairs of persons are told apart" in first
+    assert "Skewness of the estimated abilities: -0.14, 95% interval" in first
+    assert "mml 2PL [hierarchical] 0.98" in first
+    for words in ("r_difficulty", "r difficulty", "item rest", "item_rest", "item_coverage"):
+        assert words not in page
+    assert "difficulties: correlation with the true ones" in page
+    assert "Hatched: persons with few items near their ability" in page
+    assert "Thin blue: 95% interval of each rank on its own. Thick grey" in page
     assert "No model is fitted here" not in page
     assert "Not drawn" not in page
     assert page.count("data:image/") == 3
@@ -356,8 +364,31 @@ def test_the_report_of_a_comparison_begins_with_the_claims(tmp_path: Path) -> No
     text = page.read_text(encoding="utf-8")
     assert text.index("What may be claimed") < text.index("Can these results be believed?")
     assert text.count("<strong>not supported</strong>") >= 2
+    assert "of 66 pairs of persons" in text
     CliRunner().invoke(app, [*options[:3], "simple-average", *options[4:]])
     assert "What may be claimed" not in page.read_text(encoding="utf-8")
+
+
+def test_what_is_no_comparison_and_no_assessment_is_not_reported(long_test: Assessment, tmp_path: Path) -> None:
+    for wrong in (None, long_test.evidence.fit, "x"):
+        with pytest.raises(DataError, match="comparison is a"):
+            pe.report(wrong, tmp_path / "t.html")  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="twice"):
+        pe.report(long_test, tmp_path / "t.html", assessment=long_test)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_comparison_is_assessed_by_its_fit_of_mml_or_says_why_not() -> None:
+    responses = simulate(12, 30, 0).responses
+    fits = pe.fit_many(responses, ["mml", "simple-average"], "Rasch")
+    found = assess_comparison(pe.compare(fits))
+    assert found.evidence.fit is fits.results[0]
+    with pytest.raises(NotComparableError, match="no believed fit of mml"):
+        assess_comparison(pe.compare(pe.fit_many(responses, ["additive", "simple-average"])))
+    three = pe.fit_many(responses.select(persons=np.arange(3)), ["mml", "simple-average"], "Rasch")
+    believed = dataclasses.replace(three.results[0], convergence=fits.results[0].convergence)
+    with pytest.raises(NotComparableError, match="Fewer than four"):
+        assess_comparison(pe.compare([believed, three.results[1]], responses=three.responses))
 
 
 @pytest.mark.needs("report")
@@ -372,10 +403,12 @@ def test_the_command_prints_grades_and_goes_on_from_its_store(tmp_path: Path) ->
     path = tmp_path / "d.csv"
     pe.write_table(simulate(12, 30, 0).responses, path)
     options = ["trust", str(path), "--replications", "3", "--store", str(tmp_path / "rows.jsonl")]
+    options += ["--others", "additive, map 2PL"]
     printed = CliRunner().invoke(app, options)
     assert printed.exit_code == 0, printed.output
     assert printed.stdout.count("SUPPORTED: ") + printed.stdout.count("WITH CARE: ") == 6
     assert "What would change it: " in printed.stdout
+    assert "other estimators: additive 1.00 (it cannot differ), map 2PL [published] 0." in printed.stdout
     kept = (tmp_path / "rows.jsonl").read_text().splitlines()
     again = CliRunner().invoke(app, [*options, "--format", "csv"])
     assert again.stdout.splitlines()[0] == "claim,statement,grade,because,change"
@@ -387,6 +420,10 @@ def test_bad_settings_are_refused() -> None:
     responses = simulate(12, 30, 0).responses
     with pytest.raises(SettingsError, match="top is 12"):
         assess(responses, top=12)
+    with pytest.raises(SettingsError, match="no estimator 'foo'"):
+        assess(responses, others=["additive", "foo"])
+    with pytest.raises(ModelError, match="9PL"):
+        assess(responses, others=["mml 9PL"])
     with pytest.raises(SettingsError, match="replications"):
         assess(responses, replications=0)
     with pytest.raises(DataError):
