@@ -43,7 +43,7 @@ class Assessment:
     Parameters
     ----------
     claims : tuple of Claim
-        Ranking of all, the best k, neighbors, difficulties, discriminations, removing items.
+        Ranking of all, the best k, neighbors, pairs told apart, difficulties, discriminations, removing items.
     evidence : Evidence
     """
 
@@ -59,7 +59,7 @@ class Assessment:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What is known beside the claims, in sentences: pairs told apart, orders of others, skewness."""
+        """What is known beside the claims, in sentences: orders of others, the simple average, skewness."""
         return facts(self.evidence)
 
     def __repr__(self) -> str:
@@ -129,8 +129,10 @@ def assess(
     One fit is judged by its conditions (`describe_conditions`), the uncertainty of its ranking for these items (`rank`)
     and for items like these (`rank_over_items`), what it recovers of data simulated from it (`check_by_refitting`), and
     the order of other estimators. A claim has the worst grade that one of its reasons leaves; the limits are in
-    `psychoeval.trust.thresholds`, each with its source. A part that cannot be had says why, and costs the others
-    nothing.
+    `psychoeval.trust.thresholds`, each with its source. Means over refits are held to them at the lower end of their
+    95% interval, so that noise never raises a grade, and the order of all at the lower limit of a single data set;
+    fewer than 20 refits support nothing. Systems that are alike count as the number of independent ones. A part that
+    cannot be had says why, and costs the others nothing.
 
     Parameters
     ----------
@@ -151,7 +153,7 @@ def assess(
     component : int or "largest", optional
         Of data that fall into components, the one to judge, as in `select_component`.
     replications : int
-        Refits; fewer than 20 support nothing.
+        Refits.
     level : float
     n_jobs, seed, store
         As in `check_by_refitting`.

@@ -10,7 +10,7 @@ from psychoeval.agreement.thresholds import Threshold
 Grade = Literal["supported", "with care", "not supported"]
 #: From best to worst.
 GRADES: Final[tuple[Grade, ...]] = ("supported", "with care", "not supported")
-ClaimName = Literal["ranking", "top", "neighbors", "difficulties", "discriminations", "removing_items"]
+ClaimName = Literal["ranking", "top", "neighbors", "pairs", "difficulties", "discriminations", "removing_items"]
 
 
 @dataclass(frozen=True, slots=True)

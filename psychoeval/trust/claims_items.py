@@ -22,7 +22,7 @@ def parameters(found: Evidence, term: str) -> Claim:
     lacking = _without(found, term)
     if lacking is not None:
         return Claim(name, f"The items' {name} are those printed, within their intervals.", (lacking,))
-    statement = f"The {name} of {_of_items(found, term)} are those printed, within their intervals."
+    statement = f"The {_model(found)}{name} of {_of_items(found, term)} are those printed, within their intervals."
     return Claim(name, statement, tuple(_reasons(found, term)))
 
 
@@ -34,6 +34,11 @@ def removing(found: Evidence) -> Claim:
     statement = f"Of {_of_items(found, 'discrimination')}, some may be removed for what their parameters say."
     few = not_met(found, ["systems_for_items"], "not supported")
     return Claim("removing_items", statement, (*few, *_reasons(found, "discrimination")))
+
+
+def _model(found: Evidence) -> str:
+    """Return whose parameters they are: refits take the model as true."""
+    return "" if found.fit.model is None else f"{found.fit.model.name} "
 
 
 def _of_items(found: Evidence, term: str) -> str:

@@ -1,4 +1,4 @@
-"""Claims about the order: of all systems, of the best k, of neighbors."""
+"""Claims about the order: of all systems, of the best k, of neighbors, of pairs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from psychoeval.trust.ranking import Ranking
 from psychoeval.trust.reasons import held, likeness, not_met, plus_minus, refits, stops
 from psychoeval.wording import some
 
-#: Conditions that ask for care with the order of all, and with that of the best ones and of neighbors.
+#: Conditions that ask for care with the order of all, with the best ones and neighbors, and with single pairs.
 _CARE: Final = ("systems", "skewness", "item_coverage", "missing_at_random", "difficulty_gap", "sparsity", "saturation")
-_CARE_OF_SOME: Final = ("systems",)
+_CARE_OF_SOME: Final = ("systems", "missing_at_random", "difficulty_gap")
+_CARE_OF_PAIRS: Final = ("missing_at_random", "difficulty_gap")
 #: So many ids of systems tied at the border of the best k are named.
 _MOST_TIED: Final = 20
 
@@ -162,13 +163,14 @@ def neighbors(found: Evidence) -> Claim:
     reasons = stops(found)
     for one, what in rankings(found):
         order = np.argsort(-one.estimate, kind="stable")
-        pairs = [f"{one.person_ids[i]} > {one.person_ids[j]}" for i, j in pairwise(order)]
+        names = [f"{one.person_ids[i]} > {one.person_ids[j]}" for i, j in pairwise(order)]
         apart = one.told_apart[order[:-1], order[1:]]
         share = float(apart.mean())
         most = share >= limits.APART.value
         allows: Grade = "supported" if share == 1 else "with care" if most else "not supported"
-        shown = [pairs[i] for i in np.flatnonzero(~apart if most else apart)]
-        words = f"For {what}, {int(apart.sum())} of {_counted_pairs(len(pairs))} told apart"
+        shown = [names[i] for i in np.flatnonzero(~apart if most else apart)]
+        verb = "is" if apart.size == 1 else "are"
+        words = f"For {what}, {int(apart.sum()):,} of {_counted(apart.size, 'pair')} of neighbors {verb} told apart"
         if shown:
             words += f"{', all but' if most else ':'} {some(shown)}"
         change = "more items, or fewer claims: only of pairs that are told apart"
@@ -177,8 +179,41 @@ def neighbors(found: Evidence) -> Claim:
     return Claim("neighbors", statement, (*reasons, *_care(found), *_not_over_items(found)))
 
 
-def _counted_pairs(n: int) -> str:
-    return "1 pair of neighbors is" if n == 1 else f"{n:,} pairs of neighbors are"
+def pairs(found: Evidence) -> Claim:
+    """Return the claim of the pairs whose order is known: those that every ranking there is tells apart.
+
+    Both tests are about items drawn, and the one over items takes no model: neither few systems nor data unlike those
+    of the model speak against it; cells that are missing by ability do.
+    """
+    if found.ranking is None:
+        statement = f"Some pairs of {found.noun}s are told apart."
+        return Claim("pairs", statement, (*stops(found), _no_ranking(found)))
+    ids = found.ranking.person_ids
+    known = np.triu(np.ones((len(ids), len(ids)), dtype=bool), 1)
+    all_pairs, reasons = int(np.count_nonzero(known)), stops(found)
+    for one, what in rankings(found):
+        at = [one.person_ids.index(name) for name in ids]
+        higher = one.estimate[at, None] > one.estimate[at]
+        known &= one.told_apart[np.ix_(at, at)] & (higher == (found.ranking.estimate[:, None] > found.ranking.estimate))
+        n = int(np.count_nonzero(np.triu(one.told_apart, 1)))
+        error = {
+            "holm": f"the chance that any of these is false is at most {1 - one.level:.2g} (Holm)",
+            "benjamini-hochberg": f"of these about {1 - one.level:.2g} are false (Benjamini-Hochberg)",
+            "none": f"each has a chance of {1 - one.level:.2g} of being false, not corrected for their number",
+        }[one.correction]
+        words = f"For {what}, {n:,} of {_counted(all_pairs, 'pair')} {'is' if n == 1 else 'are'} told apart"
+        rule = f"tests of all pairs at {one.level:.0%}, correction {one.correction}"
+        reasons.append(Reason(f"{words}; {error}." if n else f"{words}.", "supported", "", rule))
+    n = int(np.count_nonzero(known))
+    statement = f"{n:,} of {_counted(all_pairs, 'pair')} of {found.noun}s {'is' if n == 1 else 'are'} told apart."
+    if not n:
+        statement = f"Some pairs of {found.noun}s are told apart."
+        reasons.append(Reason("No pair is told apart by each of them.", "not supported", "more items"))
+    return Claim("pairs", statement, (*reasons, *not_met(found, _CARE_OF_PAIRS), *_not_over_items(found)))
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def _care(found: Evidence) -> list[Reason]:

@@ -51,6 +51,10 @@ def rank_over_items(
     posterior of normal abilities given these errors, drawn with the same degrees of freedom; a covariance from G items
     is first made regular, else as many systems as items look known for certain (`irt.item_samples`).
 
+    Scores near 1 are no normal ones, so that few items say too much of the very best: of 60 systems on 40 items (Rasch,
+    abilities and difficulties standard normal) the one most probably best had P .56 on average and was the best in .51
+    of 1,500 worlds; where P was .8 or more, .90 and .81. Of 60 on 400 items .84 and .86 (250 worlds).
+
     Parameters
     ----------
     responses : Responses
@@ -58,8 +62,8 @@ def rank_over_items(
         Additive: system and item effects by least squares, right where systems saw different items.
     cluster : str, optional
         Column of `responses.items`, such as the benchmark or the passage: its items are drawn together. Below 20
-        clusters a note says so. With 6 equal systems that differ by cluster (SD .1), 5 to 50 clusters, any false claim
-        under Holm in .03 to .06 of 400 worlds.
+        clusters a note says so. Of 3,000 worlds of 6 equal systems that differ by cluster of 60 items (SD .1), each
+        with 5, 6, 8, 12, 20 or 50 clusters, .043 to .050 had any false claim under Holm.
     replications : int
         Samples of items, 100 or more.
     level, correction, draws, seed

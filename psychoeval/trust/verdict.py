@@ -26,6 +26,7 @@ def claims(found: Evidence, top: int) -> tuple[Claim, ...]:
         claims_order.ranking(found),
         claims_order.top(found, top),
         claims_order.neighbors(found),
+        claims_order.pairs(found),
         claims_items.parameters(found, "difficulty"),
         claims_items.parameters(found, "discrimination"),
         claims_items.removing(found),
@@ -33,28 +34,8 @@ def claims(found: Evidence, top: int) -> tuple[Claim, ...]:
 
 
 def facts(found: Evidence) -> tuple[str, ...]:
-    """Return what is known beside the claims, a sentence each: pairs told apart, other orders, skewness."""
-    return tuple(filter(None, (*_pairs(found), _others(found), _simple_average(found), _skewness(found))))
-
-
-def _pairs(found: Evidence) -> list[str]:
-    """Return how many pairs of all are told apart, and what holds of these claims together."""
-    out = []
-    for ranking, what in claims_order.rankings(found):
-        n = len(ranking.person_ids)
-        apart, pairs = int(np.count_nonzero(np.triu(ranking.told_apart, 1))), n * (n - 1) // 2
-        share = 1 - ranking.level
-        error = {
-            "holm": f"the chance that any of these is false is at most {share:.2g} (Holm)",
-            "benjamini-hochberg": f"of these about {share:.2g} at most are false (Benjamini-Hochberg)",
-            "none": f"each has a chance of {share:.2g} of being false, not corrected for their number",
-        }[ranking.correction]
-        verb = "is" if apart == 1 or pairs == 1 else "are"
-        told = (
-            f"For {what}, {apart:,} of {pairs:,} {'pair' if pairs == 1 else 'pairs'} of {found.noun}s {verb} told apart"
-        )
-        out.append(f"{told}; {error}." if apart else f"{told}.")
-    return out
+    """Return what is known beside the claims, a sentence each: other orders, the simple average, skewness."""
+    return tuple(filter(None, (_others(found), _simple_average(found), _skewness(found))))
 
 
 def _others(found: Evidence) -> str:

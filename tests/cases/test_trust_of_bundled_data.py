@@ -14,6 +14,7 @@ def test_swe_bench_verified_has_an_order_but_no_item_parameters() -> None:
         "ranking": "with care",
         "top": "not supported",
         "neighbors": "not supported",
+        "pairs": "supported",
         "difficulties": "with care",
         "discriminations": "not supported",
         "removing_items": "not supported",
@@ -26,7 +27,8 @@ def test_swe_bench_verified_has_an_order_but_no_item_parameters() -> None:
     assert found.evidence.recovered("tau")[0] > 0.9
     assert "of 390 of 500 items" in found["difficulties"].statement
     told = " ".join(found.facts)
-    assert "For these items, 451 of 595 pairs of systems are told apart; the chance that any of these is false" in told
+    pairs = found["pairs"].reasons[0].words
+    assert pairs.startswith("For these items, 451 of 595 pairs are told apart; the chance that any of these is false")
     assert (
         "simple-average 1.00 (it cannot differ), additive 1.00 (it cannot differ), mml 2PL [hierarchical] 0.99" in told
     )
@@ -37,10 +39,11 @@ def test_lsat7_has_item_difficulties_but_no_order() -> None:
     """1000 persons on five items: 32 answer patterns cannot order a thousand persons."""
     found = assess(pe.load_dataset("lsat7"), replications=40)
     assert found.evidence.fit.label == "mml 2PL [hierarchical]"
-    assert {c.name: c.grade for c in found.claims if c.name in ("ranking", "top", "neighbors")} == {
+    assert {c.name: c.grade for c in found.claims if c.name in ("ranking", "top", "neighbors", "pairs")} == {
         "ranking": "not supported",
         "top": "not supported",
         "neighbors": "not supported",
+        "pairs": "not supported",
     }
     assert found["difficulties"].grade == "supported"
     assert "all 5 items" in found["difficulties"].statement

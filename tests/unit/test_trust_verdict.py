@@ -83,7 +83,7 @@ def with_refits(found: Evidence, rows: list[dict[str, float]]) -> Evidence:
 def test_few_refits_support_nothing(long_test: Assessment) -> None:
     good = {"tau": 0.95, "r_difficulty": 0.97, "difficulty_coverage": 0.95}
     for n, grade in ((1, "not supported"), (2, "with care"), (19, "with care"), (20, "supported")):
-        order, _, _, difficulties, *_ = claims(with_refits(long_test.evidence, [good] * n), 1)
+        order, _, _, _, difficulties, *_ = claims(with_refits(long_test.evidence, [good] * n), 1)
         assert order.grade == grade, n
         told = " ".join(r.words for r in (*order.against, *difficulties.against))
         assert told.count("too few to support") == 2 * (n < 20)
@@ -113,7 +113,7 @@ def test_few_systems_with_many_items_know_their_order_but_no_items_to_remove(lon
 def test_many_systems_with_few_items_know_the_items_but_not_the_order(many_systems: Assessment) -> None:
     assert many_systems.evidence.fit.model is not None
     assert many_systems.evidence.fit.model.name == "2PL"
-    for name in ("ranking", "top", "neighbors"):
+    for name in ("ranking", "top", "neighbors", "pairs"):
         assert many_systems[name].grade == "not supported"
     assert many_systems["difficulties"].grade != "not supported"
     assert many_systems["difficulties"].reasons[0].allows == "supported"
@@ -181,9 +181,39 @@ def test_neighbors_want_all_pairs_and_care_four_in_five(
     claim = claims(found, 1)[2]
     assert claim.grade == grade
     assert f"For these items, {words}" in claim.reasons[0].words
-    verb = "is" if apart == 1 else "are"
-    assert f"For items like these, {apart} of 435 pairs of persons {verb} told apart" in facts(found)[1]
-    assert ("(Holm)" in facts(found)[1]) is bool(apart)
+
+
+def test_pairs_told_apart_are_a_claim_of_their_own(long_test: Assessment) -> None:
+    """Those that both tests tell apart in the same direction; few systems and an untrue model do not touch them."""
+    one, other = long_test.evidence.ranking, long_test.evidence.over_items
+    assert one is not None
+    assert other is not None
+    both = sum(
+        one.told_apart[i, j]
+        and other.told_apart[i, j]
+        and (one.estimate[i] > one.estimate[j]) == (other.estimate[i] > other.estimate[j])
+        for i in range(30)
+        for j in range(i)
+    )
+    claim = long_test["pairs"]
+    assert (claim.grade, claim.statement) == ("supported", f"{both} of 435 pairs of persons are told apart.")
+    assert "268 of 435 pairs are told apart; the chance that any of these is false is at most 0.05 (Holm)." in (
+        claim.reasons[0].words
+    )
+    turned = dataclasses.replace(other, estimate=-other.estimate)
+    claim = claims(dataclasses.replace(long_test.evidence, over_items=turned), 1)[3]
+    assert (claim.grade, claim.statement) == ("not supported", "Some pairs of persons are told apart.")
+    # In another order of persons the pairs are the same.
+    back = np.arange(30)[::-1]
+    same = dataclasses.replace(
+        other, person_ids=tuple(other.person_ids[i] for i in back), estimate=other.estimate[back],
+        p_adjusted=other.p_adjusted[np.ix_(back, back)],
+    )  # fmt: skip
+    assert (
+        claims(dataclasses.replace(long_test.evidence, over_items=same), 1)[3].statement == long_test["pairs"].statement
+    )
+    alone = dataclasses.replace(long_test.evidence, over_items=None, missing={"over_items": "Why not."})
+    assert (claims(alone, 1)[3].grade, claims(alone, 1)[3].statement[:10]) == ("with care", "268 of 435")
 
 
 def test_the_best_k_are_judged_together() -> None:
@@ -281,6 +311,12 @@ def test_few_systems_and_unlike_data_ask_for_care_with_the_best_and_neighbors(lo
     assert [c.grade for c in claims(found, 1)[1:3]] == ["with care", "supported"]
     assert claims(few, 1)[2].grade == "with care"
     assert any(r.words.startswith("Number of persons: ") for r in claims(few, 1)[1].against)
+    gap = tuple(
+        dataclasses.replace(c, value=6.0, not_applicable="") if c.name == "difficulty_gap" else c
+        for c in found.conditions.conditions
+    )
+    missing = dataclasses.replace(found, conditions=dataclasses.replace(found.conditions, conditions=gap))
+    assert [c.grade for c in claims(missing, 1)[1:4]] == ["with care"] * 3
     assert found.refitting is not None
     observed = {**found.refitting.observed, "item_rest_sd": 5.0}
     unlike = dataclasses.replace(found, refitting=dataclasses.replace(found.refitting, observed=observed))
@@ -293,7 +329,7 @@ def test_claims_about_items_say_of_how_many(long_test: Assessment) -> None:
     assert fit.item_parameters is not None
     n = int(fit.item_parameters.estimated.sum())
     assert n < 400
-    assert f"The difficulties of {n} of 400 items (the others have none" in long_test["difficulties"].statement
+    assert f"The Rasch difficulties of {n} of 400 items (the others have none" in long_test["difficulties"].statement
 
 
 def test_the_simple_average_of_simulated_data_is_set_beside(long_test: Assessment) -> None:
@@ -341,7 +377,7 @@ def test_the_report_begins_with_the_claims(long_test: Assessment, tmp_path: Path
     assert "<h1>Title</h1>" in page
     assert page.index("1 What may be claimed") < page.index("With care: ") < page.index("2 What is known beside")
     first = page[: page.index("3 Reasons")]
-    assert "268 of 435 pairs of persons are told apart" in first
+    assert "268 of 435 pairs are told apart" in first
     assert "Skewness of the estimated abilities: -0.14, 95% interval" in first
     assert "mml 2PL [hierarchical] 0.98" in first
     for words in ("r_difficulty", "r difficulty", "item rest", "item_rest", "item_coverage"):
@@ -364,7 +400,7 @@ def test_the_report_of_a_comparison_begins_with_the_claims(tmp_path: Path) -> No
     text = page.read_text(encoding="utf-8")
     assert text.index("What may be claimed") < text.index("Can these results be believed?")
     assert text.count("<strong>not supported</strong>") >= 2
-    assert "of 66 pairs of persons" in text
+    assert "Kendall&#39;s tau of the order" in text
     CliRunner().invoke(app, [*options[:3], "simple-average", *options[4:]])
     assert "What may be claimed" not in page.read_text(encoding="utf-8")
 
@@ -406,7 +442,7 @@ def test_the_command_prints_grades_and_goes_on_from_its_store(tmp_path: Path) ->
     options += ["--others", "additive, map 2PL"]
     printed = CliRunner().invoke(app, options)
     assert printed.exit_code == 0, printed.output
-    assert printed.stdout.count("SUPPORTED: ") + printed.stdout.count("WITH CARE: ") == 6
+    assert printed.stdout.count("SUPPORTED: ") + printed.stdout.count("WITH CARE: ") == 7
     assert "What would change it: " in printed.stdout
     assert "other estimators: additive 1.00 (it cannot differ), map 2PL [published] 0." in printed.stdout
     kept = (tmp_path / "rows.jsonl").read_text().splitlines()
