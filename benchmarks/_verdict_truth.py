@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 
 from benchmarks._verdict_worlds import VerdictWorld
 from psychoeval.irt.intervals import wald_interval
-from psychoeval.trust import Assessment, Claim, Ranking
+from psychoeval.trust import Assessment, Claim
 from psychoeval.trust.thresholds import INTERVALS_HOLD, PARAMETERS_FOUND, TAU_SUPPORTED
 
 #: Of the items, those flagged: the share with the lowest printed discriminations; and in what part they must truly be.
@@ -50,13 +50,7 @@ def judged(found: Assessment, world: VerdictWorld, tops: dict[int, Claim]) -> li
         named = estimate >= np.sort(estimate[known])[-k] - 1e-9  # with those tied
         best = named[np.argsort(-world.expected)[:k]]
         out.append(Judged(f"top {k}", claim.grade, bool(best.all()), float(best.mean())))
-    for one, what, true in (
-        (found.evidence.ranking, "these items", world.on_these),
-        (found.evidence.over_items, "items like these", world.expected),
-    ):
-        if one is not None:
-            out.append(_apart(one, what, true[[world.responses.person_ids.index(name) for name in one.person_ids]]))
-    return [*out, *_items(found, world)]
+    return [*out, *_pairs(found, world), *_items(found, world)]
 
 
 def stated_discordance(statement: str) -> float:
@@ -65,14 +59,26 @@ def stated_discordance(statement: str) -> float:
     return max(found, default=(1 - TAU_SUPPORTED.value) / 2)
 
 
-def _apart(ranking: Ranking, what: str, truth: np.ndarray) -> Judged:
-    """Return whether no pair is told apart the wrong way, and the share of those told apart that is right."""
-    above = ranking.told_apart & (ranking.estimate[:, None] > ranking.estimate)
-    wrong = np.count_nonzero(above & (truth[:, None] <= truth))
-    told = np.count_nonzero(above)
-    return Judged(
-        f"pairs told apart, {what}", STATED, wrong == 0 if told else None, 1 - wrong / told if told else np.nan
-    )
+def _pairs(found: Assessment, world: VerdictWorld) -> list[Judged]:
+    """Return the pairs told apart on these items, on items like these, and by both, which is the claim."""
+    by_both, out = np.ones((world.expected.size, world.expected.size), dtype=bool), []
+    for one, what, truth in (
+        (found.evidence.ranking, "these items", world.on_these),
+        (found.evidence.over_items, "items like these", world.expected),
+    ):
+        if one is not None:
+            above = np.zeros_like(by_both)
+            at = [world.responses.person_ids.index(name) for name in one.person_ids]
+            above[np.ix_(at, at)] = one.told_apart & (one.estimate[:, None] > one.estimate)
+            by_both &= above
+            out.append(_right(f"pairs told apart, {what}", STATED, above, truth))
+    return [*out, _right("pairs", found["pairs"].grade, by_both, world.expected)]
+
+
+def _right(claim: str, grade: str, above: np.ndarray, truth: np.ndarray) -> Judged:
+    """Return whether no pair is claimed the wrong way, and the share of those claimed that is right."""
+    told, wrong = np.count_nonzero(above), np.count_nonzero(above & (truth[:, None] <= truth))
+    return Judged(claim, grade, wrong == 0 if told else None, 1 - wrong / told if told else np.nan)
 
 
 def _items(found: Assessment, world: VerdictWorld) -> list[Judged]:

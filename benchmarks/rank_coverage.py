@@ -48,6 +48,7 @@ FITS: dict[str, dict[str, Any]] = {
     "simple-average": {"estimator": "simple-average"},
     "items-drawn": {},
 }
+MOST_SLOPE = 20.0
 CORRECTIONS: tuple[Correction, ...] = ("none", "holm", "benjamini-hochberg")
 
 
@@ -79,9 +80,20 @@ def judge(theta: FloatArray, name: str, responses: pe.Responses, seed: int) -> d
 
 
 def calibration_slope(p: FloatArray, truth: BoolArray) -> float:
-    """Return the slope of logit P(truth) = slope * logit p, by its score equation; without an intercept."""
+    """Return the slope of logit P(truth) = slope * logit p, by its score equation; without an intercept.
+
+    Within -20 and 20: where all pairs are in the order that p says, there is no finite one.
+    """
     x = logit(np.clip(p, 1e-4, 1 - 1e-4))
-    return float(brentq(lambda slope: float(x @ (truth - expit(slope * x))), 0.0, 20.0))
+
+    def score(slope: float) -> float:
+        return float(x @ (truth - expit(slope * x)))
+
+    ends = (-MOST_SLOPE, MOST_SLOPE)
+    for end in ends:
+        if score(end) * np.sign(end) >= 0:
+            return end
+    return float(brentq(score, *ends))
 
 
 def main() -> None:

@@ -17,7 +17,8 @@ from 100 on. A claim is judged by what it states, against what is true of these 
   chance in .08 of worlds;
 - removing items: of the items flagged, the tenth with the lowest printed discriminations, at least .90 (the part) are
   truly in the lowest third;
-- pairs told apart: none is wrong, on these items or on items like these; by Holm in .95 of worlds or more.
+- pairs: none of those told apart both on these items and on items like these is wrong; beside it those of one, which
+  are stated at .95 each (Holm). Where no pair is told apart, nothing is judged.
 
 Printed: for each claim and grade the number of worlds that say it, how many were true, the share with Wilson's 95%
 interval, and the mean of the part (of a ranking: discordant pairs); then the same for every world. What a fit says
@@ -31,6 +32,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -116,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     store, entries = RowStore(options.keep), []
     for name in names:
         found = replicate(
-            lambda seed, name=name: judge(WORLDS[name], seed), 1 if options.small else options.seeds,
+            partial(judge, WORLDS[name]), 1 if options.small else options.seeds,
             key=f"{__version__} {WORLDS[name]} {REPLICATIONS}", n_jobs=options.jobs, store=store, what=name,
         )  # fmt: skip
         for why in found.failures:
