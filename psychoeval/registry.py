@@ -121,7 +121,7 @@ REGISTRY: Final[dict[str, Entry]] = {
     "mirt-mhrm": Entry(
         "psychoeval.estimators.mirt.estimator:MirtMHRM", "r", ("Rasch", "1PL", "2PL", "3PL"), ("binary", "counts"),
         _IRT, "none", "posterior-average",
-        "R mirt, marginal maximum likelihood by Metropolis-Hastings Robbins-Monro",
+        "R mirt, marginal maximum likelihood by Metropolis-Hastings Robbins-Monro; no prior on the 1PL's slope",
     ),
     "stan-hmc": Entry(
         "psychoeval.estimators.stan.estimator:StanHMC", "stan", ("Rasch", "1PL", "2PL", "3PL"), ("binary", "counts"),

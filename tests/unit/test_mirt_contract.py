@@ -124,6 +124,16 @@ def test_rasch_keeps_the_sd_apart_and_the_1pl_rescales() -> None:
     assert one.items.joint_labels == (("p", "d"), ("r", "d"), ("s", "d"), ("", "a"))
 
 
+def test_under_a_prior_on_the_common_slope_mirts_covariance_is_taken_as_it_is() -> None:
+    model = ItemModel("1PL", Priors(log_discrimination=Normal(0.0, 0.2)))
+    assert make_job(design(model), model, SETTINGS)["information"] is False
+    v = spd(4)
+    given = reply(["d.2", "d.6", "d.10", "COV_11.14"], v, a=np.ones(3), variance=np.array([4.0]))
+    covariance = read_answer(given, design(model), model, SETTINGS).items.covariance
+    assert covariance is not None
+    assert covariance[2, 0, 0] == pytest.approx(v[3, 3] / 16)
+
+
 def test_equal_constrained_columns_are_one_item() -> None:
     model = ItemModel("2PL")
     counts = make_design(Responses.from_array([[2, 1], [0, 2], [1, 0], [1, 1]], 2), model)

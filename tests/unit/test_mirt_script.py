@@ -46,11 +46,12 @@ def test_the_data_and_the_call_are_in_the_script() -> None:
 
 def test_priors_counts_and_the_missing_seed_are_said() -> None:
     model = ItemModel("1PL", Priors(log_discrimination=Normal(0, 0.5)))
-    script = MirtMHRM(seed=None).describe(responses(trials=2), model)
+    script = MirtEM().describe(responses(trials=2), model)
     assert 'mirt.model("F = 1-10\\nCONSTRAIN = (1-2, d)' in script
     assert "customK = rep(2, 10)" in script
     assert 'start$prior.type[prior] <- "lnorm"' in script
-    assert "No seed is given" in script
+    assert "wrong sign" not in script
+    assert "No seed is given" in MirtMHRM(seed=None).describe(responses(), ItemModel("1PL"))
 
 
 @pytest.mark.parametrize(

@@ -115,5 +115,11 @@ def test_refused_by_name() -> None:
         check_model(ItemModel("3PL", guessing=Beta(5, 17)), "mirt-em", "oakes")
     with pytest.raises(ModelError, match=r"'sandwich' standard errors.*oakes, louis"):
         check_model(ItemModel("2PL", WEAK), "mirt-em", "sandwich")
+    with pytest.raises(ModelError, match=r"common slope: mirt's MH-RM leaves it out.*'mirt-em' or 'mml'"):
+        check_model(ItemModel("1PL", WEAK), "mirt-mhrm", "mhrm")
+    assert check_model(ItemModel("1PL", Priors(intercept=Normal(0, 3))), "mirt-mhrm", "mhrm").name == "1PL"
+    for kind in ("louis", "richardson", "crossprod", "sandwich"):
+        with pytest.raises(ModelError, match=rf"'{kind}' standard errors under a prior on the 1PL's.*'oakes'"):
+            check_model(ItemModel("1PL", WEAK), "mirt-em", kind)
     # The Rasch model has no slope for the prior to bend.
     assert check_model(ItemModel("Rasch", WEAK), "mirt-em", "sandwich").name == "Rasch"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from psychoeval.estimators.mirt.curvature import correct_lognormal_curvature
 from psychoeval.estimators.mirt.design import Design
-from psychoeval.estimators.mirt.syntax import has_slope_curvature, slope_prior, variance_prior
+from psychoeval.estimators.mirt.syntax import has_slope_curvature, slope_prior
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import in_place
 from psychoeval.rbridge.protocol import Reply
@@ -71,7 +71,7 @@ def read_errors(
         return Errors(reason=reason)
     parameters = _Parameters.of(reply, design, a=a, g=g, sd=sd, one_pl=model.name == "1PL")
     if has_slope_curvature(model):
-        covariance, reason = _inverted(_corrected(covariance, parameters, a, sd, model))
+        covariance, reason = _inverted(_corrected(covariance, parameters, a, model))
         if covariance is None:
             return Errors(reason=reason)
     covariance = parameters.rescale(covariance)
@@ -99,12 +99,8 @@ def _covariance(reply: Reply, asked: bool) -> tuple[FloatArray | None, str]:
     return covariance, ""
 
 
-def _corrected(
-    information: FloatArray, parameters: _Parameters, a: FloatArray, sd: float, model: ItemModel
-) -> FloatArray:
-    variance, slope = variance_prior(model), slope_prior(model)
-    if variance is not None:
-        return correct_lognormal_curvature(information, np.array([parameters.group]), np.array([sd**2]), variance)
+def _corrected(information: FloatArray, parameters: _Parameters, a: FloatArray, model: ItemModel) -> FloatArray:
+    slope = slope_prior(model)
     assert slope is not None
     return correct_lognormal_curvature(information, parameters.position[:, 0], a, slope)
 

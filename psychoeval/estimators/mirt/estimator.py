@@ -143,7 +143,8 @@ class MirtMHRM:
 
     Notes
     -----
-    As for `MirtEM`. Source: Cai (2010), doi:10.1007/s11336-009-9136-x.
+    As for `MirtEM`; the 1PL takes no prior on its slope, which mirt's MH-RM leaves out.
+    Source: Cai (2010), doi:10.1007/s11336-009-9136-x.
     """
 
     name: ClassVar[str] = "mirt-mhrm"
