@@ -7,6 +7,7 @@ is for several fits of one data set. A link is an estimate, with errors, for cal
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -43,6 +44,8 @@ FARTHEST_NODE: Final = 1e6
 STEEPEST: Final = 1e6
 #: Methods that compare curves, and so have nodes and a direction.
 OF_CURVES: Final = ("haebara", "stocking-lord")
+#: Ratio of criteria up to which another minimum is named; without large errors of the anchors it is in the hundreds.
+CLOSE_MINIMA: Final = 1.5
 
 
 def link(
@@ -118,7 +121,8 @@ def link(
     how = of_unit if method not in OF_CURVES else f"{of_unit}; {_curves_in_words(direction, nodes[0].size, quadrature)}"
     return Link(
         method, "items", how, one.label, two.label, transformation, covariance, transformation.items(one.items),
-        item_anchors(common, constants, level), (*common.notes, *_other_notes(one, two)),
+        item_anchors(common, constants, level),
+        (*common.notes, *_rival_notes(constants), *_other_notes(one, two)),
     )  # fmt: skip
 
 
@@ -161,7 +165,19 @@ def _constants(
     )
     jacobian = np.zeros((2, 2, used.size, 3))
     jacobian[:, :, used] = found.jacobian
-    return Constants(found.scale, found.shift, jacobian)
+    return replace(found, jacobian=jacobian)
+
+
+def _rival_notes(constants: Constants) -> tuple[str, ...]:
+    """Say where the criterion of the curves has another minimum that is nearly as low."""
+    rival = constants.rival
+    if rival is None or rival.ratio > CLOSE_MINIMA:
+        return ()
+    return (
+        f"Another transformation fits the curves nearly as well: A = {rival.scale:.3g}, B = {rival.shift:.3g} has a "
+        f"criterion {rival.ratio - 1:.0%} above that of A = {constants.scale:.3g}, B = {constants.shift:.3g}. Standard "
+        "errors are about the least alone: take more anchors, or mean-mean.",
+    )
 
 
 def _nodes(quadrature: int | tuple[ArrayLike, ArrayLike]) -> tuple[FloatArray, FloatArray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +95,7 @@ class WaldMethod:
         found = linking_constants(first[used], second[used], self.linking, unit=unit)  # type: ignore[arg-type]
         jacobian = np.zeros((2, 2, used.size, 3))
         jacobian[:, :, used] = found.jacobian
-        return Constants(found.scale, found.shift, jacobian)
+        return replace(found, jacobian=jacobian)
 
 
 def wald_method(

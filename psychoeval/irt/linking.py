@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import NotComparableError
-from psychoeval.irt.linking_curves import Direction, curve_constants
+from psychoeval.irt.linking_curves import Direction, Rival, curve_constants
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -39,11 +39,14 @@ class Constants:
         A, negative where the second scale runs the other way, and B.
     jacobian : (2, 2, M, 3) array
         Derivatives of (A, B) by the parameters (a, d, c) of M anchors, of the first calibration and of the second.
+    rival : Rival, optional
+        Another minimum of the curves' criterion, where there is one.
     """
 
     scale: float
     shift: float
     jacobian: FloatArray
+    rival: Rival | None = None
 
     def covariance(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return the covariance of (A, B), (2, 2), by the delta method: J1 S1 J1' + J2 S2 J2'.
@@ -116,8 +119,9 @@ def linking_constants(
     if method in ("haebara", "stocking-lord"):
         nodes, weights = normal_nodes() if quadrature is None else quadrature
         free = unit == "free"
+        start = _start(first, second, scale)
         found = curve_constants(
-            first, second, method == "stocking-lord", nodes, weights, direction, scale, _start(first, second, scale),
+            first, second, method == "stocking-lord", nodes, weights, direction, start if free else (scale, start[1]),
             None if free else by_item,
         )  # fmt: skip
         return Constants(*found)
@@ -204,12 +208,11 @@ def _mean_shift(
     return m2 - scale * m1, np.stack([scale_by_item, shift_by_item])
 
 
-def _start(first: FloatArray, second: FloatArray, scale: float) -> tuple[tuple[float, float], ...]:
-    """Return where the search for (A, B) begins: medians, which no single anchor moves far, and an equal origin."""
+def _start(first: FloatArray, second: FloatArray, scale: float) -> tuple[float, float]:
+    """Return where the search for (A, B) begins: medians, which no single anchor moves far."""
     steep = (np.abs(first[:, 0]) > 0) & (np.abs(second[:, 0]) > 0)
     a1, d1, a2, d2 = first[steep, 0], first[steep, 1], second[steep, 0], second[steep, 1]
     if not a1.size:
-        return ((scale, 0.0),)
-    sign = orientation(first, second)
-    middle = sign * float(np.median(np.abs(a1 / a2)))
-    return (middle, float(np.median(middle * d1 / a1 - d2 / a2))), (sign * abs(scale), 0.0)
+        return scale, 0.0
+    middle = orientation(first, second) * float(np.median(np.abs(a1 / a2)))
+    return middle, float(np.median(middle * d1 / a1 - d2 / a2))

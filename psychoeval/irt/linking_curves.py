@@ -17,11 +17,12 @@ Ogasawara (2001), Applied Psychological Measurement 25, 53-67.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -34,6 +35,15 @@ Direction = Literal["forward", "backward", "both"]
 #: Newton steps after the search, and how small the last must be: then A and B are exact to about its square.
 POLISHING: Final = 20
 LAST_STEP: Final = 1e-9
+#: Ratio of the Hessian's eigenvalues below which a point is no minimum but a flat place.
+FLAT: Final = 1e-13
+#: Grid on which F is looked at before the search: points of log A and of B, and how far they reach to each side.
+GRID_POINTS: Final = (21, 25)
+GRID_REACH: Final = (2.5, 5.0)
+#: Anchors beyond are thinned out for the grid, which only says where to begin.
+MOST_ON_GRID: Final = 60
+#: Relative distance of two ends below which they are one minimum.
+SAME: Final = 1e-5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +84,14 @@ class _Curves:
         return np.stack([by_a, bent * self._a * self._t_u, -self._s1 * self._a * self._t_u])
 
 
+class Rival(NamedTuple):
+    """The least of the other minima: A, B, and its F over that of the least one."""
+
+    scale: float
+    shift: float
+    ratio: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     """What the criterion is made of.
@@ -107,6 +125,27 @@ class Problem:
             hessian -= np.tensordot(moved.by_uu(), self.weights[:, None] * r, axes=2)
         return _Criterion(value, gradient, hessian)
 
+    def values(self, scale: float, shifts: FloatArray) -> FloatArray:
+        """Return F at A and K values of B, (K,)."""
+        b, x, out = shifts[:, None], self.nodes, np.zeros(shifts.size)
+        parts = []
+        if self.direction != "backward":
+            parts.append((self.second, x, self.first, (x - b) / scale))
+        if self.direction != "forward":
+            parts.append((self.first, x, self.second, scale * x + b))
+        for fixed, at, moved, t in parts:
+            r = _probability(fixed, at) - _probability(moved, t)
+            out += 0.5 * ((r.sum(axis=-1) ** 2 if self.of_sums else (r**2).sum(axis=-1)) @ self.weights)
+        return out
+
+    def thinned(self) -> Problem:
+        """Return the problem of at most `MOST_ON_GRID` anchors, evenly over the intercepts."""
+        m = len(self.first)
+        if m <= MOST_ON_GRID:
+            return self
+        at = np.argsort(self.first[:, 1])[np.linspace(0, m - 1, MOST_ON_GRID).round().astype(np.intp)]
+        return replace(self, first=self.first[at], second=self.second[at])
+
     def mixed(self, scale: float, shift: float) -> FloatArray:
         """Return the derivatives of the gradient by the items of both calibrations, (2, 2, M, 3)."""
         out = np.zeros((2, 2, *self.first.shape))
@@ -137,6 +176,12 @@ class Problem:
         return r, np.broadcast_to(slope.sum(axis=2, keepdims=True), slope.shape)
 
 
+def _probability(items: FloatArray, t: FloatArray) -> FloatArray:
+    """Return the curves of M items at points t, (..., M)."""
+    a, d, c = items.T
+    return np.asarray(c + (1.0 - c) * expit(t[..., None] * a + d))
+
+
 def curve_constants(
     first: FloatArray,
     second: FloatArray,
@@ -144,13 +189,13 @@ def curve_constants(
     nodes: FloatArray,
     weights: FloatArray,
     direction: Direction,
-    scale: float,
-    starts: tuple[tuple[float, float], ...],
+    start: tuple[float, float],
     scale_by_item: FloatArray | None = None,
-) -> tuple[float, float, FloatArray]:
-    """Return A, B and their derivatives by the items, (2, 2, M, 3).
+) -> tuple[float, float, FloatArray, Rival | None]:
+    """Return A, B, their derivatives by the items, (2, 2, M, 3), and the minimum next to the least.
 
-    The best of the minima reached from `starts`. With g the gradient and H the Hessian of F by u = (A, B), and p the
+    F can have several minima. The least is taken of those reached from `start` and from every point of a grid around it
+    that is not above its neighbors. With g the gradient and H the Hessian of F by u = (A, B), and p the
     items' parameters, du/dp = -H^-1 dg/dp; where A is given as a function of p, dB/dp = -(dg_B/dp + H_AB dA/dp) / H_BB.
 
     Parameters
@@ -161,10 +206,8 @@ def curve_constants(
         Stocking-Lord instead of Haebara.
     nodes, weights : (Q,) arrays
     direction : {"forward", "backward", "both"}
-    scale : float
-        A where it is not searched for.
-    starts : tuple of (A, B)
-        Their A has the sign of the answer.
+    start : (A, B)
+        A has the sign of the answer, and where it is not searched for its value.
     scale_by_item : (2, M, 3) array, optional
         Derivatives of a given A; without them A is searched for.
 
@@ -175,19 +218,34 @@ def curve_constants(
     """
     problem = Problem(first, second, of_sums, nodes, weights, direction)
     free = scale_by_item is None
-    ends = [_search(problem, start if free else (scale, start[1]), free) for start in starts]
+    ends = [_search(problem, u, free) for u in (start, *_low_points(problem, start, free))]
     reached = [end for end in ends if end is not None]
     if not reached:
         raise NotComparableError(
             f"The search for A and B found no minimum: the curves of {len(first)} anchors do not determine them.",
             "Take more anchors, or steeper ones near the nodes; mean-mean needs no search.",
         )
-    a, b = min(reached, key=lambda u: problem.at(*u).value)
+    reached.sort(key=lambda u: problem.at(*u).value)
+    a, b = reached[0]
     at, mixed = problem.at(a, b), problem.mixed(a, b)
+    apart = [u for u in reached if not np.allclose(u, (a, b), rtol=SAME, atol=SAME * abs(a))]
+    rival = Rival(*apart[0], problem.at(*apart[0]).value / at.value) if apart and at.value > 0 else None
     if scale_by_item is None:
-        return a, b, -np.tensordot(np.linalg.inv(at.hessian), mixed, axes=1)
+        return a, b, -np.tensordot(np.linalg.inv(at.hessian), mixed, axes=1), rival
     by_item = -(mixed[1] + at.hessian[0, 1] * scale_by_item) / at.hessian[1, 1]
-    return a, b, np.stack([scale_by_item, by_item])
+    return a, b, np.stack([scale_by_item, by_item]), rival
+
+
+def _low_points(problem: Problem, center: tuple[float, float], free: bool) -> list[tuple[float, float]]:
+    """Return the points of a grid around `center` where F is not above that of their neighbors."""
+    shape = (GRID_POINTS[0] if free else 1, GRID_POINTS[1])
+    scales = center[0] * np.exp(np.linspace(-GRID_REACH[0], GRID_REACH[0], shape[0]) if free else np.zeros(1))
+    shifts = center[1] + np.linspace(-GRID_REACH[1], GRID_REACH[1], shape[1])
+    thinned = problem.thinned()
+    f = np.stack([thinned.values(scale, shifts) for scale in scales])
+    around = sliding_window_view(np.pad(f, 1, constant_values=np.inf), (3, 3)).min(axis=(2, 3))
+    low = f <= around
+    return [(float(scales[i]), float(shifts[j])) for i, j in zip(*np.nonzero(low), strict=True)]
 
 
 def _search(problem: Problem, start: tuple[float, float], free: bool) -> tuple[float, float] | None:
@@ -225,7 +283,10 @@ def _polished(problem: Problem, u: tuple[float, float], used: slice) -> tuple[fl
     for _ in range(POLISHING):
         here = problem.at(*at)
         h, g = here.hessian[used, used], here.gradient[used]
-        if not np.isfinite(h).all() or not (np.linalg.eigvalsh(h) > 0).all():
+        if not np.isfinite(h).all():
+            return None
+        curvature = np.linalg.eigvalsh(h)
+        if not curvature[0] > FLAT * curvature[-1] > 0:
             return None
         step = np.linalg.solve(h, g)
         at[used] -= step

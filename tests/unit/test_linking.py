@@ -13,7 +13,9 @@ import psychoeval
 from psychoeval.agreement.linking import link
 from psychoeval.irt.curves import probability
 from psychoeval.irt.linking import LinkingMethod
+from psychoeval.irt.parameters import ItemParameters
 from tests.unit.linking_items import METHODS, drifted, given, moved, names, people
+from tests.unit.test_linking_constants import noisy
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -205,3 +207,11 @@ def test_the_result_is_frozen_and_plain() -> None:
     assert (content["scale"], content["on"]) == (found.scale, "items")
     assert len(content["anchors"]) == 10
     assert list(found.to_frame()["item"]) == list(names(10))
+
+
+def test_a_second_minimum_that_is_nearly_as_low_is_named() -> None:
+    ids = [f"q{k}" for k in range(5)]
+    sides = [ItemParameters(ids, *side.T) for side in noisy(218, 5)]
+    found = link(*sides, method="haebara", direction="both")
+    assert any("A = 0.807, B = 0.276 has a criterion 2% above that of A = 4.49, B = -1.09" in n for n in found.notes)
+    assert not any("nearly as well" in n for n in link(*drifted(0.8), method="haebara").notes)

@@ -80,6 +80,35 @@ def test_curve_methods_are_at_the_least_of_a_grid(method: LinkingMethod, directi
     assert min(values, key=values.get) == pytest.approx((found.scale, found.shift), abs=1e-12)  # type: ignore[arg-type]
 
 
+def noisy(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Anchors with errors of a whole logit, whose criterion has several minima."""
+    second = moved(items(n, seed), 1.3, -0.4, 1.0, seed + 1)
+    second[:, 0], second[:, 2] = np.maximum(second[:, 0], 0.2), np.clip(second[:, 2], 0, 0.5)
+    return items(n, seed), second
+
+
+@pytest.mark.parametrize(("seed", "n", "direction"), [(1378, 5, "backward"), (218, 5, "both"), (1915, 6, "backward")])
+def test_of_several_minima_the_least_is_taken_and_the_next_is_named(seed: int, n: int, direction: Direction) -> None:
+    """A search from medians alone ends in a minimum that lies above points of a grid."""
+    first, second = noisy(seed, n)
+    found = linking_constants(first, second, "haebara", direction=direction)
+    grid = product(np.geomspace(0.2, 12, 25), np.linspace(-8, 8, 41))
+    least = min(criterion("haebara", direction, first, second, *u) for u in grid)
+    at = criterion("haebara", direction, first, second, found.scale, found.shift)
+    assert at <= least
+    assert found.rival is not None
+    other = criterion("haebara", direction, first, second, found.rival.scale, found.rival.shift)
+    assert other == pytest.approx(found.rival.ratio * at, rel=1e-9)
+    near = product((-1e-3, 0, 1e-3), repeat=2)
+    u = found.rival.scale, found.rival.shift
+    assert other == min(criterion("haebara", direction, first, second, u[0] + a, u[1] + b) for a, b in near)
+
+
+def test_one_minimum_has_no_rival() -> None:
+    for method in METHODS:
+        assert linking_constants(items(), moved(items(), 1.3, -0.4, 0.05), method).rival is None
+
+
 def test_directions_and_nodes_change_the_answer() -> None:
     first, second = items(6), moved(items(6), 1.3, -0.4, 0.15)
     found = [linking_constants(first, second, "haebara", direction=d).scale for d in DIRECTIONS]
