@@ -13,6 +13,10 @@ Truth: theta ~ N(0, 1), or skewed (skewness -1.41); b ~ N(0, 1.5), a ~ LN(0, .3)
   apart (Benjamini-Hochberg), and the power: share of all pairs told apart.
 
 Means over seeds -+ t SE, the seed as the unit.
+
+Measured with ``--seeds 40 --fits mml-Rasch mml-2PL additive items-drawn``, 0.1.0: coverage .974 to .983 of 30 systems,
+.951 to .969 of 100; slope .93 to 1.17, below 1 beyond its error only for mml-2PL of 100 (normal .96, .93 to .98; skewed
+.93, .90 to .95); a wrong pair under Holm in 1 of 640 worlds, with .47 to .63 of all pairs told apart.
 """
 
 from __future__ import annotations
