@@ -20,11 +20,12 @@ from psychoeval.studies.store import RowStore
 from psychoeval.trust.claims import Claim
 from psychoeval.trust.conditions import describe_conditions
 from psychoeval.trust.evidence import Evidence
+from psychoeval.trust.guessing import guessing_gain
 from psychoeval.trust.item_bootstrap import rank_over_items
 from psychoeval.trust.other_orders import OTHERS, agreement_with, parsed
 from psychoeval.trust.ranking import rank
 from psychoeval.trust.refitting import check_by_refitting
-from psychoeval.trust.thresholds import SYSTEMS_FOR_ITEMS
+from psychoeval.trust.thresholds import SYSTEMS, SYSTEMS_FOR_ITEMS
 from psychoeval.trust.verdict import claims, facts
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Assessment:
                 [] if found.over_items is None else found.over_items.to_frame().reset_index().to_dict("records"),
             "agreement": dict(found.agreement),
             "agreement_forced": list(found.forced),
+            "guessing": found.guessing,
             "missing": dict(found.missing),
         }  # fmt: skip
 
@@ -197,6 +199,8 @@ def assess(
             return None
 
     agreement, forced = agreement_with(asked, responses, judged, missing)
+    guesses = judged.model is not None and judged.model.name != "3PL" and responses.n_persons >= SYSTEMS.value
+    gain = part("guessing", lambda: guessing_gain(responses)) if guesses else None
     found = Evidence(
         responses,
         judged,
@@ -208,6 +212,7 @@ def assess(
         agreement,
         missing,
         forced,
+        float("nan") if gain is None else gain,
     )  # fmt: skip
     return Assessment(claims(found, top), found)
 

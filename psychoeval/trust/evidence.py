@@ -35,6 +35,8 @@ class Evidence:
         Kendall's tau-b of the fit's order with that of other estimators, by their labels.
     forced : tuple of str
         Those of them that order these data as the fit does whatever the data say: both go by the sum score.
+    guessing : float
+        `guessing.guessing_gain`; NaN where the fit has no items or is a 3PL, and below 30 systems.
     missing : mapping of str to str
         Why a part is None, by its name.
     """
@@ -48,6 +50,7 @@ class Evidence:
     agreement: Mapping[str, float]
     missing: Mapping[str, str]
     forced: tuple[str, ...] = ()
+    guessing: float = np.nan
 
     @property
     def noun(self) -> str:

@@ -53,12 +53,19 @@ def held(limit: Threshold) -> str:
 
 
 def likeness(found: Evidence) -> list[Reason]:
-    """Return in what the data are unlike data of the fitted model, as a reason for care."""
+    """Return in what the data are unlike data of the fitted model, and whether some seem to guess: reasons for care."""
+    out = []
     unlike = () if found.refitting is None else found.refitting.unlike()
-    if not unlike:
-        return []
-    words = f"The data are not like data of the fitted model: {', '.join(STATISTICS[n] for n in unlike)}."
-    return [Reason(words, "with care", "a model that makes data like these", held(limits.UNLIKE))]
+    if unlike:
+        words = f"The data are not like data of the fitted model: {', '.join(STATISTICS[n] for n in unlike)}."
+        out.append(Reason(words, "with care", "a model that makes data like these", held(limits.UNLIKE)))
+    if found.guessing > limits.GUESSING.value:
+        words = (
+            f"Weak {found.noun}s seem to guess: a 3PL raises the log-likelihood of a 2PL by {found.guessing:.1f}. "
+            "Refits do not show what that means for the claim."
+        )
+        out.append(Reason(words, "with care", "a 3PL", held(limits.GUESSING)))
+    return out
 
 
 def refits(

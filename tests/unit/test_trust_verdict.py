@@ -20,6 +20,7 @@ from psychoeval.irt.ranking import best_together
 from psychoeval.trust import Assessment, assess, assess_comparison, describe_conditions
 from psychoeval.trust.claims import Claim, Reason, graded
 from psychoeval.trust.evidence import Evidence
+from psychoeval.trust.guessing import guessing_gain
 from psychoeval.trust.thresholds import TAU_FAILED, TAU_SUPPORTED
 from psychoeval.trust.verdict import claims, facts
 
@@ -324,6 +325,22 @@ def test_few_systems_and_unlike_data_ask_for_care_with_the_best_and_neighbors(lo
         assert any("SD of the item-rest correlations" in r.words for r in claim.against)
 
 
+def test_guessing_asks_for_care_that_no_refit_would_ask_for(long_test: Assessment) -> None:
+    """With c near .25 a 3PL is likelier than a 2PL, without it far from it."""
+    for seed in range(3):
+        assert guessing_gain(simulate(200, 100, seed, guessing="own").responses) > 0
+        assert guessing_gain(simulate(200, 100, seed).responses) < -5
+        assert guessing_gain(simulate(30, 100, seed).responses) < -5
+    found = long_test.evidence
+    assert found.guessing < -5
+    assert "a 3PL raises" not in " ".join(r.words for c in long_test.claims for r in c.reasons)
+    guessed = claims(dataclasses.replace(told_apart(found, 29), guessing=3.0), 1)
+    assert [c.grade for c in guessed[:5]] == ["with care", "with care", "with care", "supported", "with care"]
+    assert "a 3PL raises the log-likelihood of a 2PL by 3.0" in guessed[0].deciding[0].words
+    with pytest.raises(NotComparableError):
+        guessing_gain(pe.Responses.from_array(np.ones((4, 4))))
+
+
 def test_claims_about_items_say_of_how_many(long_test: Assessment) -> None:
     fit = long_test.evidence.fit
     assert fit.item_parameters is not None
@@ -342,10 +359,10 @@ def test_the_simple_average_of_simulated_data_is_set_beside(long_test: Assessmen
 
 def test_what_nothing_shows_is_not_supported() -> None:
     """Averages of five items, which nothing refits, order nobody; nor do three systems on three items."""
-    found = assess(pe.load_dataset("lsat6"), "simple-average", replications=2)
+    found = assess(pe.load_dataset("lsat6"), "simple-average", replications=2, others=())
     assert found["ranking"].grade == "not supported"
     assert "no item parameters to simulate from" in found["ranking"].against[0].words
-    tiny = assess(pe.Responses.from_array([[1, 0, 1], [1, 0, 0], [0, 1, 1]]), replications=3, top=1)
+    tiny = assess(pe.Responses.from_array([[1, 0, 1], [1, 0, 0], [0, 1, 1]]), replications=3, top=1, others=())
     assert {c.grade for c in tiny.claims} == {"not supported"}
 
 
@@ -356,7 +373,7 @@ def test_disconnected_data_have_no_order() -> None:
     responses = pe.Responses.from_array(cells, person_label="system")
     with pytest.raises(DisconnectedDataError, match="fall into 2 components"):
         assess(responses, replications=2)
-    found = assess(responses, "simple-average", replications=2)
+    found = assess(responses, "simple-average", replications=2, others=())
     assert found["ranking"].grade == "not supported"
     assert "2 components" in " ".join(r.words for r in found["ranking"].deciding)
     assert "over_items" in found.evidence.missing
