@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.errors import NotComparableError
+from psychoeval.irt.linking_law import by_items, linked
 from psychoeval.irt.parameters import UNSTABLE_SLOPE, Abilities, ItemParameters
 from psychoeval.results.fit_result import FitResult, LatentDistribution
 
@@ -20,7 +21,7 @@ Freedom = Literal["none", "shift", "scale", "scale and shift"]
 class Transformation:
     """A change of origin, unit and direction of the latent scale that leaves every probability as it is.
 
-    theta* = A theta + B, a* = a / A, b* = A b + B, d* = d - (B / A) a, c* = c.
+    theta* = A theta + B; what becomes of items is said in `psychoeval.irt.linking_law`.
 
     Parameters
     ----------
@@ -54,15 +55,15 @@ class Transformation:
 
     def items(self, given: ItemParameters) -> ItemParameters:
         """Return item parameters on the new scale, covariance blocks included; the joint covariance is dropped."""
-        slope_share = -self.shift / self.scale
-        covariance = given.covariance
+        covariance, jacobian = given.covariance, by_items(self.scale, self.shift)
         if covariance is not None:
-            jacobian = np.array([[1.0 / self.scale, 0.0, 0.0], [slope_share, 1.0, 0.0], [0.0, 0.0, 1.0]])
             covariance = jacobian @ covariance @ jacobian.T
+        items = np.stack([given.discrimination, given.intercept, given.guessing], axis=1)
+        moved = linked(items, self.scale, self.shift)
         return ItemParameters(
             given.item_ids,
-            given.discrimination / self.scale,
-            given.intercept + slope_share * given.discrimination,
+            moved[:, 0],
+            moved[:, 1],
             given.guessing,
             covariance,
             given.status,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from psychoeval.agreement.linking_sides import Anchors, PersonAnchors
-from psychoeval.irt.anchor_drift import differences, differences_with_errors, robust_z, wald
+from psychoeval.irt.anchor_drift import differences, differences_with_errors, robust_limit, robust_z, wald
 from psychoeval.irt.linking import Constants
+from psychoeval.irt.linking_law import linked, linked_difficulty
 from psychoeval.irt.paired import holm
 from psychoeval.irt.parameters import UNSTABLE_SLOPE, readonly
 
@@ -81,7 +81,7 @@ def item_anchors(common: Anchors, constants: Constants, level: float) -> AnchorT
         b1, b2 = (-items[:, 1] / items[:, 0] for items in (first, second))
         ratio = np.log(np.abs(first[:, 0] / second[:, 0]))
         steep = np.minimum(np.abs(first[:, 0]), np.abs(second[:, 0])) >= UNSTABLE_SLOPE
-        moved = np.where(steep, b2 - (a * b1 + b), np.nan)
+        moved = np.where(steep, b2 - linked_difficulty(b1, a, b), np.nan)
         z = robust_z(np.where(steep, ratio, np.nan)), robust_z(moved)
     none = np.full(len(first), np.nan)
     statistic, df, p = none, none, none
@@ -91,8 +91,8 @@ def item_anchors(common: Anchors, constants: Constants, level: float) -> AnchorT
         df = degrees.astype(np.float64)
     adjusted = holm(p)
     columns = {
-        "slope_given": first[:, 0], "slope_linked": first[:, 0] / a, "slope_onto": second[:, 0],
-        "difficulty_given": b1, "difficulty_linked": a * b1 + b, "difficulty_onto": b2,
+        "slope_given": first[:, 0], "slope_linked": linked(first, a, b)[:, 0], "slope_onto": second[:, 0],
+        "difficulty_given": b1, "difficulty_linked": linked_difficulty(b1, a, b), "difficulty_onto": b2,
         "slope_difference": left[:, 0], "intercept_difference": left[:, 1],
         "wald": statistic, "df": df, "p": p, "p_holm": adjusted,
         "robust_z_slope": z[0], "robust_z_difficulty": z[1],
@@ -102,10 +102,10 @@ def item_anchors(common: Anchors, constants: Constants, level: float) -> AnchorT
 
 def person_anchors(common: PersonAnchors, scale: float, shift: float, level: float) -> AnchorTable:
     """Return the table of common persons; there is no Wald test of them."""
-    linked = scale * common.first + shift
-    z = robust_z(common.second - linked)
+    moved = linked_difficulty(common.first, scale, shift)
+    z = robust_z(common.second - moved)
     columns = {
-        "given": common.first, "linked": linked, "onto": common.second, "difference": linked - common.second,
+        "given": common.first, "linked": moved, "onto": common.second, "difference": moved - common.second,
         "robust_z": z,
     }  # fmt: skip
     said = _drift(np.full(z.size, np.nan), (z,), level)
@@ -117,8 +117,7 @@ def _bools(used: NDArray[np.bool_]) -> tuple[bool, ...]:
 
 
 def _drift(p: FloatArray, z: tuple[FloatArray, ...], level: float) -> tuple[str, ...]:
-    beyond = float(ndtri(0.5 + level / 2))
-    far = np.any([np.abs(v) > beyond for v in z], axis=0)
+    far = np.any([np.abs(v) > robust_limit(level) for v in z], axis=0)
     return tuple(
         ", ".join(name for name, said in ((WALD, a), (ROBUST, b)) if said)
         for a, b in zip(p < 1.0 - level, far, strict=True)

@@ -18,6 +18,7 @@ from psychoeval.fitting import fit
 from psychoeval.irt.anchor_drift import differences_with_errors, wald
 from psychoeval.irt.dif_area import areas
 from psychoeval.irt.linking import Constants, LinkingMethod, has_one_slope, linking_constants
+from psychoeval.irt.linking_law import linked
 from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import in_place
 from psychoeval.responses.matrix import Responses
@@ -73,8 +74,7 @@ class WaldMethod:
         found = wald(differences_with_errors(first, second, constants, covariance))
         area = areas(first, second, constants, covariance)
         a, b = constants.scale, constants.shift
-        focal = np.stack([first[:, 0] / a, first[:, 1] - b / a * first[:, 0], first[:, 2]], axis=1)
-        columns = curve_columns(focal, second, area, self.usable, self.level)
+        columns = curve_columns(linked(first, a, b), second, area, self.usable, self.level)
         status = np.array(self.status, dtype=object)
         status[self.usable] = np.where(found[1] > 0, TESTED, "no variance left: the linking made it equal")
         statistic, df, p = (

@@ -7,9 +7,10 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
+from scipy.special import chdtrc, ndtri
 
 from psychoeval.irt.linking import Constants, times
+from psychoeval.irt.linking_law import by_constants, by_items, linked
 
 FloatArray = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ class Differences:
     Parameters
     ----------
     values : (M, 2) array
-        a1 / A - a2 and d1 - (B / A) a1 - d2.
+        a1* - a2 and d1* - d2, by `psychoeval.irt.linking_law`.
     covariance : (M, 2, 2) array
         Of each anchor's two, the errors of A and B and their covariance with the anchor's own included.
     before : (M, 2) array
@@ -41,9 +42,8 @@ class Differences:
 
 
 def differences(first: FloatArray, second: FloatArray, scale: float, shift: float) -> FloatArray:
-    """Return a1 / A - a2 and d1 - (B / A) a1 - d2 of M anchors, (M, 2)."""
-    a, d = first[:, 0], first[:, 1]
-    return np.stack([a / scale - second[:, 0], d - shift / scale * a - second[:, 1]], axis=1)
+    """Return a1* - a2 and d1* - d2 of M anchors, (M, 2)."""
+    return np.asarray((linked(first, scale, shift) - second)[:, :2])
 
 
 def differences_with_errors(
@@ -62,20 +62,18 @@ def differences_with_errors(
         Their derivatives are 0 for anchors that took no part.
     covariance : (first, second), each (M, 3, 3) or (3 M, 3 M)
     """
-    m, a, s, t = len(first), first[:, 0], constants.scale, constants.shift
-    own = np.array([[[1 / s, 0, 0], [-t / s, 1, 0]], [[-1.0, 0, 0], [0, -1, 0]]])
-    by_constants = np.zeros((m, 2, 2))
-    by_constants[:, 0, 0], by_constants[:, 1, 0], by_constants[:, 1, 1] = -a / s**2, t * a / s**2, -a / s
-    v = constants.covariance(*covariance)
-    out = np.einsum("mik,kl,mjl->mij", by_constants, v, by_constants)
-    before = np.zeros((m, 2))
+    law = constants.scale, constants.shift
+    own = by_items(*law)[:2], -np.eye(3)[:2]
+    moved = by_constants(first, *law)
+    out = np.einsum("mik,kl,mjl->mij", moved, constants.covariance(*covariance), moved)
+    before = np.zeros((len(first), 2))
     for k in range(2):
         block = np.einsum("ip,mpq,jq->mij", own[k], _blocks(covariance[k]), own[k])
         with_constants = times(covariance[k], constants.jacobian[:, k])
-        shared = np.einsum("ip,mpu,mju->mij", own[k], with_constants, by_constants)
+        shared = np.einsum("ip,mpu,mju->mij", own[k], with_constants, moved)
         out += block + shared + shared.transpose(0, 2, 1)
         before += np.einsum("mii->mi", block)
-    return Differences(differences(first, second, s, t), out, before)
+    return Differences(differences(first, second, *law), out, before)
 
 
 def _blocks(covariance: FloatArray) -> FloatArray:
@@ -130,3 +128,16 @@ def robust_z(moved: FloatArray) -> FloatArray:
     if not high - low > 1e-10 * max(1.0, float(np.abs(moved[known]).max())):
         return np.full(moved.shape, np.nan)
     return np.asarray((moved - middle) / (ROBUST_FACTOR * (high - low)))
+
+
+def robust_limit(level: float) -> float:
+    """Return the size of robust z beyond which an anchor is said to have drifted: the two-sided normal quantile.
+
+    1.96 at .95, as Huynh and Meyer's z is referred to the standard normal distribution; R's irt::ipd does the same.
+
+    Examples
+    --------
+    >>> round(robust_limit(0.95), 3)
+    1.96
+    """
+    return float(ndtri(0.5 + level / 2))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psychoeval.irt.linking import Constants, times
+from psychoeval.irt.linking_law import by_constants, by_items, linked
 from psychoeval.irt.parameters import UNSTABLE_SLOPE
 
 FloatArray = NDArray[np.float64]
@@ -59,9 +60,7 @@ def areas(
     >>> found.signed.tolist(), found.unsigned.round(6).tolist()
     ([0.5, 0.0], [0.5, 0.693147])
     """
-    a, b = constants.scale, constants.shift
-    linked = np.stack([first[:, 0] / a, first[:, 1] - b / a * first[:, 0], first[:, 2]], axis=1)
-    at, rest = _curves(linked, second)
+    at, rest = _curves(linked(first, constants.scale, constants.shift), second)
     out = [rest * f(at) for f in (_signed, _unsigned)]
     if covariance is None:
         none = np.full(rest.size, np.nan)
@@ -126,18 +125,16 @@ def _error(
     gradient: FloatArray, first: FloatArray, constants: Constants, covariance: tuple[FloatArray, FloatArray]
 ) -> FloatArray:
     """Return standard errors (M,): the items' own part, that of A and B, and twice what they share."""
-    a, s, t = first[:, 0], constants.scale, constants.shift
+    law = constants.scale, constants.shift
     own = np.zeros((2, len(first), 3))
-    own[0, :, 0], own[0, :, 1] = gradient[:, 0] / s - t / s * gradient[:, 1], gradient[:, 1]
+    own[0] = gradient[:, :2] @ by_items(*law)[:2]
     own[1, :, :2] = gradient[:, 2:]
-    by_constants = np.stack(
-        [-a / s**2 * gradient[:, 0] + t * a / s**2 * gradient[:, 1], -a / s * gradient[:, 1]], axis=1
-    )
-    variance = np.einsum("mu,uv,mv->m", by_constants, constants.covariance(*covariance), by_constants)
+    moved = np.einsum("mi,miu->mu", gradient[:, :2], by_constants(first, *law))
+    variance = np.einsum("mu,uv,mv->m", moved, constants.covariance(*covariance), moved)
     for k in range(2):
         v = covariance[k]
         blocks = v if v.ndim == 3 else np.einsum("mpmq->mpq", v.reshape(len(first), 3, -1, 3))
         shared = times(v, constants.jacobian[:, k])
         variance += np.einsum("mp,mpq,mq->m", own[k], blocks, own[k])
-        variance += 2 * np.einsum("mp,mpu,mu->m", own[k], shared, by_constants)
+        variance += 2 * np.einsum("mp,mpu,mu->m", own[k], shared, moved)
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)))

@@ -1,7 +1,7 @@
 """Linking: the transformation between two calibrations, estimated from items that both have, with its errors.
 
 theta* = A theta + B takes the scale of the first calibration to that of the second; what becomes of items is said once,
-in `psychoeval.agreement.alignment.Transformation`. The constants of the curve methods are found in
+in `psychoeval.irt.linking_law`. The constants of the curve methods are found in
 `psychoeval.irt.linking_curves`.
 """
 
