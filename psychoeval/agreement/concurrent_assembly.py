@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from psychoeval.agreement.concurrent_notes import Links, calibration_notes
 from psychoeval.agreement.concurrent_result import Concurrent, GroupLaw
 from psychoeval.estimators.native.map_checks import with_runaways
 from psychoeval.estimators.native.mml_groups import Multigroup
@@ -20,7 +21,6 @@ from psychoeval.irt.parameters import Abilities, ItemParameters, ItemStatus
 from psychoeval.results.convergence import Convergence, ConvergenceStatus
 from psychoeval.results.fit_result import LatentDistribution
 from psychoeval.results.item_checks import judge_guessing, judge_items
-from psychoeval.wording import some
 
 FloatArray = NDArray[np.float64]
 
@@ -29,10 +29,6 @@ STATUS: Final[dict[str, ConvergenceStatus]] = {
     "iteration_limit": "iteration_limit",
     "stood_still": "failed_check",
 }
-#: Groups below say little about a mean (its error is above a fifth of an SD) and less about an SD.
-SMALL_GROUP: Final = 30
-#: Common items of a group below which one item that works differently moves the whole group.
-FEW_LINKS: Final = 3
 NOT_ASKED: Final = "No standard errors were asked for."
 NO_MAXIMUM: Final = "The observed information is not positive definite where the search ended."
 
@@ -188,47 +184,14 @@ class Assembly:
         ).judged(failures, warnings)  # fmt: skip
 
     def _notes(self) -> tuple[str, ...]:
-        people, groups = f"{self.data.responses.person_label}s", self.problem.groups
-        notes = [self._frame_in_words(people)]
-        ids = self.data.responses.item_ids
-        if lost := [i for i, kept in zip(ids, self.data.items, strict=True) if not kept]:
-            notes.append(
-                f"{len(lost)} items took no part, being constant or never run: {some(lost)}. Their responses are not "
-                "in the log-likelihood, which does not compare with one of other items."
-            )
-        if self.fixed is not None and (absent := [i for i in self.fixed.item_ids if i not in set(ids)]):
-            notes.append(f"{len(absent)} fixed items are not in the data: {some(absent)}.")
-        small = [f"{n} ({g.cells.n_persons})" for n, g in zip(self.names, groups, strict=True)
-                 if g.cells.n_persons < SMALL_GROUP]  # fmt: skip
-        if small:
-            notes.append(f"Groups of few {people} say little of their mean and less of their SD: {some(small)}.")
-        if stopped := [n for n, p in zip(self.names, self.found.pinned_sd, strict=True) if p]:
-            notes.append(f"The SD of {some(stopped)} stopped at its bound: these {people} differ by no more than chance"
-                         " (or are all right or all wrong). It has no error.")  # fmt: skip
-        return (*notes, *self._weak_links())
-
-    def _frame_in_words(self, people: str) -> str:
-        if self.problem.reference is None:
-            n = int((~self.problem.free).sum())
-            return (f"The frame is that of {n} fixed item{'s' * (n != 1)}, taken as known; means and SDs of all groups "
-                    "are estimated.")  # fmt: skip
-        name = self.names[self.problem.reference]
-        law = "mean 0" if self.model.name == "Rasch" else "mean 0 and SD 1"
-        return f"The frame is that of the {people} of {name!r}: {law}."
-
-    def _weak_links(self) -> list[str]:
-        """Say which groups hang on few items: ones that another group ran or that are held."""
-        run = np.zeros((len(self.names), self.problem.free.size), dtype=bool)
-        for k, group in enumerate(self.problem.groups):
-            run[k, group.columns] = True
-        held = ~self.problem.free
-        links = held if held.any() else run.sum(axis=0) > 1
-        weak = [f"{name} ({int(r[links].sum())})" for name, r in zip(self.names, run, strict=True)
-                if len(self.names) + held.any() > 1 and r[links].sum() < FEW_LINKS]  # fmt: skip
-        if not weak:
-            return []
-        return [f"Fewer than {FEW_LINKS} items link a group to the frame, and one that works differently there moves "
-                f"all of it: {some(weak)}."]  # fmt: skip
+        groups = self.problem.groups
+        runs = np.zeros((len(self.names), self.problem.free.size), dtype=bool)
+        for k, group in enumerate(groups):
+            runs[k, group.columns] = True
+        sizes = [group.cells.n_persons for group in groups]
+        links = Links(self.names, sizes, runs, ~self.problem.free, self.problem.reference)
+        stopped = [n for n, p in zip(self.names, self.found.pinned_sd, strict=True) if p]
+        return calibration_notes(self.data, self.model, links, self.fixed, stopped)
 
 
 def n_parameters(problem: Multigroup, model: ItemModel) -> int:
