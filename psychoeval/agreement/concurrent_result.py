@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from psychoeval.irt.models import ItemModel
 from psychoeval.irt.parameters import Abilities, ItemParameters, readonly
 from psychoeval.results.convergence import Convergence
 from psychoeval.results.fit_result import LatentDistribution, LikelihoodKind
+from psychoeval.results.provenance import Provenance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,6 +90,9 @@ class Concurrent:
         Of the means of all groups, then their SDs; 0 for fixed ones.
     notes : tuple of str
         What a reader must know.
+    estimator : str
+    provenance : Provenance
+        Versions, settings and data; of a calibration by mirt its ``call`` is the R script that repeats it.
     """
 
     model: ItemModel
@@ -105,11 +109,21 @@ class Concurrent:
     latent_covariance: FloatArray | None = None
     notes: tuple[str, ...] = ()
     log_likelihood_kind: LikelihoodKind = "marginal"
+    estimator: str = "mml"
+    provenance: Provenance = field(default_factory=Provenance)
 
     def __post_init__(self) -> None:
         if self.latent_covariance is not None:
             n = 2 * len(self.groups)
             object.__setattr__(self, "latent_covariance", readonly(self.latent_covariance, (n, n), "latent_covariance"))
+
+    def __repr__(self) -> str:
+        laws = ", ".join(f"{g.name} N({g.mean:.3g}, {g.sd:.3g}^2)" for g in self.groups[:3])
+        more = f" and {len(self.groups) - 3} more groups" if len(self.groups) > 3 else ""
+        return (
+            f"<Concurrent {self.model.label} of {len(self.items.item_ids)} items: {laws}{more}; "
+            f"{self.convergence.status}; see to_frame(), items, notes>"
+        )
 
     def group(self, name: str) -> GroupLaw:
         """Return the group of this name.
@@ -141,6 +155,7 @@ class Concurrent:
         fixed = set(self.fixed_ids)
         return {
             "model": self.model.label,
+            "estimator": self.estimator,
             "reference": self.reference,
             "groups": self.to_frame().to_dict("records"),
             "items": [

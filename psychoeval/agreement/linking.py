@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import Final, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from psychoeval.agreement.alignment import Transformation
 from psychoeval.agreement.linking_anchors import item_anchors, person_anchors
+from psychoeval.agreement.linking_nodes import Quadrature, curves_in_words, find_nodes
 from psychoeval.agreement.linking_result import Common, Link
 from psychoeval.agreement.linking_sides import Anchors, Side, anchors, common_abilities, side
 from psychoeval.audit.settings import check_level
@@ -27,7 +28,6 @@ from psychoeval.irt.linking import (
     Unit,
     has_one_slope,
     linking_constants,
-    normal_nodes,
 )
 from psychoeval.irt.linking_curves import Direction
 from psychoeval.irt.linking_persons import person_constants
@@ -37,10 +37,7 @@ from psychoeval.wording import shorten, some
 
 FloatArray = NDArray[np.float64]
 
-#: Gauss-Hermite nodes beyond which weights leave double precision.
-MOST_NODES: Final = 200
-#: Sizes of nodes, and of slopes, beyond which a times theta is no logit of anything.
-FARTHEST_NODE: Final = 1e6
+#: Size of slopes beyond which a times theta is no logit of anything.
 STEEPEST: Final = 1e6
 #: Methods that compare curves, and so have nodes and a direction.
 OF_CURVES: Final = ("haebara", "stocking-lord")
@@ -57,8 +54,9 @@ def link(
     scale: float | Literal["free"] | None = None,
     exclude: Sequence[str] = (),
     direction: Direction = "forward",
-    quadrature: int | tuple[ArrayLike, ArrayLike] = QUADRATURE_POINTS,
+    quadrature: Quadrature = QUADRATURE_POINTS,
     level: float = 0.95,
+    names: tuple[str, str] = ("given", "onto"),
 ) -> Link:
     """Estimate the transformation that takes `given` to the scale of `onto`.
 
@@ -82,6 +80,8 @@ def link(
         Of curves: number of Gauss-Hermite nodes of N(0, 1), or nodes and weights of one's own.
     level : float
         Anchors drift where Holm's p of the Wald test is below 1 - level, or robust z beyond that normal quantile.
+    names : (str, str)
+        What the result, its notes and errors call the two sides.
 
     Returns
     -------
@@ -102,8 +102,8 @@ def link(
     >>> round(found.scale, 6), round(found.shift, 6)
     (1.25, -0.5)
     """
-    _check(method, on, scale, exclude, direction, level)
-    one, two = side(given, "given"), side(onto, "onto")
+    _check(method, on, scale, exclude, direction, level, names)
+    one, two = side(given, names[0]), side(onto, names[1])
     on = on or _what_is_common(one, two)
     if on == "persons":
         return _by_persons(one, two, method, scale, exclude, level)
@@ -114,11 +114,11 @@ def link(
     common = anchors(one.items, two.items, (one.label, two.label), exclude)
     unit, of_unit = _unit(one.items, two.items, scale)
     _check_difficulties(common, method)
-    nodes = _nodes(quadrature)
+    nodes = find_nodes(quadrature)
     constants = _constants(common, method, unit, direction, nodes)
     transformation = Transformation(constants.scale, constants.shift)
     covariance = None if common.covariance is None else constants.covariance(*common.covariance)
-    how = of_unit if method not in OF_CURVES else f"{of_unit}; {_curves_in_words(direction, nodes[0].size, quadrature)}"
+    how = of_unit if method not in OF_CURVES else f"{of_unit}; {curves_in_words(direction, nodes[0].size, quadrature)}"
     return Link(
         method, "items", how, one.label, two.label, transformation, covariance, transformation.items(one.items),
         item_anchors(common, constants, level),
@@ -180,42 +180,6 @@ def _rival_notes(constants: Constants) -> tuple[str, ...]:
     )
 
 
-def _nodes(quadrature: int | tuple[ArrayLike, ArrayLike]) -> tuple[FloatArray, FloatArray]:
-    """Return nodes and weights, which sum to 1: A and B are the same whatever their sum.
-
-    Raises
-    ------
-    SettingsError
-        By what is wrong.
-    """
-    if isinstance(quadrature, (int, np.integer)) and not isinstance(quadrature, bool):
-        if not 2 <= quadrature <= MOST_NODES:
-            raise SettingsError(
-                f"{quadrature} nodes is out of range.", f"Give 2 to {MOST_NODES} Gauss-Hermite nodes, or your own."
-            )
-        return normal_nodes(int(quadrature))
-    try:
-        nodes, weights = (np.asarray(v, dtype=np.float64) for v in quadrature)  # type: ignore[union-attr]
-    except (TypeError, ValueError):
-        raise SettingsError(
-            f"quadrature is {shorten(repr(quadrature))}.", "Give a whole number of nodes, or (nodes, weights)."
-        ) from None
-    good = nodes.ndim == 1 and nodes.shape == weights.shape and bool(np.isfinite(weights).all())
-    if not good or (weights < 0).any() or np.count_nonzero(weights) < 2 or not (np.abs(nodes) <= FARTHEST_NODE).all():
-        raise SettingsError(
-            f"quadrature has nodes of shape {nodes.shape} and weights of shape {weights.shape}, or unusable values.",
-            f"Give two or more nodes of size up to {FARTHEST_NODE:g}, and one weight each that is not negative.",
-        )
-    weights = weights / weights.max()
-    return nodes, weights / weights.sum()
-
-
-def _curves_in_words(direction: Direction, n: int, quadrature: int | tuple[ArrayLike, ArrayLike]) -> str:
-    where = {"forward": "the scale of onto", "backward": "the scale of given", "both": "each of the two scales"}
-    what = "given nodes and weights" if isinstance(quadrature, tuple | list) else "Gauss-Hermite nodes of N(0, 1)"
-    return f"curves compared on {where[direction]} at {n} {what}"
-
-
 def _check_difficulties(common: Anchors, method: LinkingMethod) -> None:
     """Refuse anchors whose b is the error of a, where b is what links, and slopes that are no slopes of a curve.
 
@@ -275,8 +239,9 @@ def _by_persons(
 
 
 def _check(
-    method: str | None, on: str | None, scale: float | str | None, exclude: object, direction: str, level: float
-) -> None:
+    method: str | None, on: str | None, scale: float | str | None, exclude: object, direction: str, level: float,
+    names: object,
+) -> None:  # fmt: skip
     """Refuse options that do not exist.
 
     Raises
@@ -297,3 +262,5 @@ def _check(
     if scale is not None and scale != "free" and not number:
         raise SettingsError(f"scale={scale!r} is no unit.", "Give a number of size 1e-6 to 1e6, 'free', or nothing.")
     check_level(level)
+    if not (isinstance(names, tuple) and len(names) == 2 and all(isinstance(n, str) and n for n in names)):
+        raise SettingsError(f"names is {shorten(repr(names))}.", "Give two texts.")

@@ -60,6 +60,17 @@ class Link:
         if self.covariance is not None:
             object.__setattr__(self, "covariance", readonly(self.covariance, (2, 2), "covariance"))
 
+    def __repr__(self) -> str:
+        constants = ", ".join(
+            f"{name} = {value:.4g}" + ("" if error is None else f" (SE {error:.2g})")
+            for name, value, error in (("A", self.scale, self.scale_error), ("B", self.shift, self.shift_error))
+        )
+        drifted = len(self.anchors.drifted)
+        return (
+            f"<Link of {self.given} onto {self.onto} by {self.method}: {constants}, {len(self.anchors.ids)} common "
+            f"{self.on}, {drifted} drifted; see to_frame(), notes>"
+        )
+
     @property
     def scale(self) -> float:
         """A, the unit."""

@@ -52,10 +52,15 @@ def link_fits(
     if save is not None and save.resolve() in (given.resolve(), onto.resolve()):
         raise SettingsError(f"{save} is read, and would be replaced.", "Save elsewhere.")
     fits = FitResult.load(given), FitResult.load(onto)
-    found = link(*fits, method=method, on=on, scale=_scale(scale), exclude=exclude or (), direction=direction)
-    print_link(found, output)
-    if save is not None:
-        say(f"Saved to {found.transformation.fit(fits[0]).save(save)}; errors there take A and B as known.")
+    found = link(
+        *fits, method=method, on=on, scale=_scale(scale), exclude=exclude or (), direction=direction,
+        names=(str(given), str(onto)),
+    )  # fmt: skip
+    try:
+        if save is not None:
+            say(f"Saved to {found.transformation.fit(fits[0]).save(save)}; errors there take A and B as known.")
+    finally:  # neither the file nor the output is lost by a failure of the other
+        print_link(found, output)
 
 
 def print_link(found: Link, output: Literal["table", "csv", "json"]) -> None:

@@ -58,6 +58,32 @@ def test_the_linked_fit_is_saved(stored: tuple[str, str], tmp_path: Path) -> Non
     np.testing.assert_array_equal(linked.discrimination, found.items.discrimination)
 
 
+def test_both_files_are_named(stored: tuple[str, str]) -> None:
+    result = CliRunner().invoke(app, ["link", *stored])
+    assert result.stdout.startswith(f"{stored[0]} (")
+    assert f") onto {stored[1]} (" in result.stdout
+    assert json.loads(CliRunner().invoke(app, ["link", *stored, "--format", "json"]).stdout)["onto"].startswith(
+        stored[1]
+    )
+
+
+def test_neither_a_failed_file_nor_failed_output_costs_the_other(
+    stored: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = CliRunner().invoke(app, ["link", *stored]).stdout
+    result = CliRunner().invoke(app, ["link", *stored, "--save", str(tmp_path / "nowhere" / "x.fit")])
+    assert isinstance(result.exception, StoredFileError)
+    assert result.stdout == printed
+
+    def fails(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("psychoeval.cli.link.print_link", fails)
+    out = tmp_path / "linked.fit"
+    assert isinstance(CliRunner().invoke(app, ["link", *stored, "--save", str(out)]).exception, BrokenPipeError)
+    assert FitResult.load(out).item_parameters is not None
+
+
 def test_what_cannot_be_linked_is_said(stored: tuple[str, str], tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["link", *stored, "--scale", "wide"])
     assert isinstance(result.exception, SettingsError)

@@ -275,6 +275,14 @@ def test_a_group_that_does_not_vary_is_told() -> None:
     assert any("SD of 'g1' stopped at its bound" in note for note in found.notes)
 
 
+def test_a_result_is_shown_in_a_line() -> None:
+    rng = np.random.default_rng(2)
+    x = (rng.random((120, 5)) < expit(rng.normal(size=120)[:, None] - np.linspace(-1, 1, 5))).astype(int)
+    found = calibrate_together(Responses.from_array(x), ["a", "b", "c", "d"] * 30, "Rasch", errors=False)
+    assert repr(found).startswith(f"<Concurrent Rasch of 5 items: a N(0, {found.groups[0].sd:.3g}^2), b N(")
+    assert repr(found).endswith(f" and 1 more groups; {found.convergence.status}; see to_frame(), items, notes>")
+
+
 def refused(error: type[Exception], match: str, labels: Any = None, **settings: Any) -> None:
     responses, own, _ = TWO
     with pytest.raises(error, match=match):

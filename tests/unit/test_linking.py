@@ -11,6 +11,7 @@ import pytest
 
 import psychoeval
 from psychoeval.agreement.linking import link
+from psychoeval.errors import SettingsError
 from psychoeval.irt.curves import probability
 from psychoeval.irt.linking import LinkingMethod
 from psychoeval.irt.parameters import ItemParameters
@@ -215,3 +216,16 @@ def test_a_second_minimum_that_is_nearly_as_low_is_named() -> None:
     found = link(*sides, method="haebara", direction="both")
     assert any("A = 0.807, B = 0.276 has a criterion 2% above that of A = 4.49, B = -1.09" in n for n in found.notes)
     assert not any("nearly as well" in n for n in link(*drifted(0.8), method="haebara").notes)
+
+
+def test_a_link_is_shown_in_a_line() -> None:
+    found = link(*drifted(0.8), names=("old", "new"))
+    assert repr(found).startswith(f"<Link of old onto new by stocking-lord: A = {found.scale:.4g} (SE ")
+    assert repr(found).endswith("12 common items, 1 drifted; see to_frame(), notes>")
+    assert len(repr(found)) < 200
+
+
+@pytest.mark.parametrize("names", ["ab", ("a",), ("a", 1), ("a", "")])
+def test_names_are_two_texts(names: object) -> None:
+    with pytest.raises(SettingsError, match="names is"):
+        link(*drifted(0.8), names=names)  # type: ignore[arg-type]
