@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from psychoeval.cli.console import Format, plain, print_json, print_rows, print_table
+from psychoeval.cli.console import Format, plain, print_json, print_rows, print_table, show
 from psychoeval.cli.inputs import Data, FormatOption, MissingOption, ReadOption, ReportOption, load_responses
 from psychoeval.cli.paths import path_option
 from psychoeval.errors import SettingsError
@@ -90,7 +90,7 @@ def audit_data(
         written.append(audit_report(responses, report, content=content).resolve())
     print_audit(content, table, output)
     for path in written:
-        print(path, file=sys.stdout if output == "table" else sys.stderr)
+        show(path, file=sys.stdout if output == "table" else sys.stderr)
 
 
 def print_audit(content: AuditContent, table: str, output: Format) -> None:
@@ -104,19 +104,19 @@ def print_audit(content: AuditContent, table: str, output: Format) -> None:
             raise SettingsError(f"--table {table} is unknown.", f"Choose one of {', '.join(tables)}.")
         print_table(tables[table].frame.reset_index(), output)
         return
-    print(f"{content.title}. {content.lead}")
+    show(f"{content.title}. {content.lead}")
     for section in content.sections:
-        print(f"\n{section.title}")
+        show(f"\n{section.title}")
         for sentence in section.sentences:
-            print(f"- {sentence}")
+            show(f"- {sentence}")
         shown = [t for t in section.tables if t.columns and not t.long]
         for one in shown:
-            print()
+            show()
             rows: list[dict[str, Any]] = [
                 {str(k): v for k, v in row.items()} for row in one.shown.reset_index().to_dict("records")
             ]
             print_rows(rows, output, one.title, {name: 4 for name in one.columns if name.startswith("p_")})
-    print("\nLong tables, rules and pictures are in --report; every table in --out.")
+    show("\nLong tables, rules and pictures are in --report; every table in --out.")
 
 
 def table_columns(data: str, wanted: dict[str, list[str]], given: Mapping[Any, Path | None]) -> list[str]:

@@ -12,7 +12,7 @@ import typer
 
 from psychoeval._version import __version__
 from psychoeval.cli.audit import audit_data
-from psychoeval.cli.console import fit_progress, print_json, print_rows, say
+from psychoeval.cli.console import fit_progress, print_json, print_rows, say, show
 from psychoeval.cli.diagnose import diagnose_fit
 from psychoeval.cli.dif import dif_data
 from psychoeval.cli.inputs import (
@@ -67,7 +67,7 @@ app.add_typer(openeval, name="openeval")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(__version__)
+        show(__version__)
         raise typer.Exit
 
 
@@ -156,7 +156,7 @@ def compare(
         written = write_report(comparison, report, assessment=assessment_for(comparison)).resolve()
     print_comparison(comparison, responses, table, output)
     if written is not None:
-        print(written, file=sys.stdout if output == "table" else sys.stderr)
+        show(written, file=sys.stdout if output == "table" else sys.stderr)
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     if strict and (fits.failures or not all(f.convergence.believed for f in fits.results)):
@@ -206,7 +206,7 @@ def fit(
     }
     chosen = make_estimator(estimator, **settings)
     if describe:
-        print(describe_fit(responses, chosen, model, **options))
+        show(describe_fit(responses, chosen, model, **options))
         return
     with fit_progress() as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # printed from the result
@@ -238,9 +238,9 @@ def screen_data(
         print_rows(rows, output, "Findings")
     else:
         for finding in findings or ():
-            print(f"{finding.severity}: {finding.sentence}")
+            show(f"{finding.severity}: {finding.sentence}")
         if not findings:
-            print("Nothing stands out.")
+            show("Nothing stands out.")
 
 
 @app.command()

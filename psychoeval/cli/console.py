@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from rich.console import Console
 from rich.markup import escape
@@ -28,13 +29,33 @@ Format = Literal["table", "csv", "json"]
 _PIPE_WIDTH = 240
 #: Decimals of numbers in tables.
 _DIGITS = 3
+#: Control characters but line feed and tab, and those that turn the direction of writing.
+_CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069]")
 #: Ids longer than this are cut in tables, never in CSV or JSON.
 _LONGEST_CELL = 60
 
 
+def visible(text: str) -> str:
+    r"""Return a text with its control characters spelled out: ids come from files, and a terminal obeys what it reads.
+
+    Line feeds and tabs stay; escapes, carriage returns and what turns the direction of writing do not.
+
+    Examples
+    --------
+    >>> print(visible("q1\x1b[2J"))
+    q1\x1b[2J
+    """
+    return _CONTROLS.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
+def show(text: object = "", *, file: TextIO | None = None) -> None:
+    """Print a line to stdout, or to `file`: what all commands print in sentences."""
+    print(visible(str(text)), file=file)
+
+
 def say(text: str, *, style: str = "") -> None:
     """Print a message to stderr."""
-    Console(stderr=True, soft_wrap=True).print(escape(text), style=style or None, highlight=False)
+    Console(stderr=True, soft_wrap=True).print(escape(visible(text)), style=style or None, highlight=False)
 
 
 def plain(value: Any) -> Any:
@@ -91,7 +112,7 @@ def _print_rich(rows: Sequence[Mapping[str, Any]], title: str, digits: Mapping[s
         console.print(f"{title}: none" if title else "none", highlight=False)
         return
     if title:
-        console.print(escape(title), style="bold", highlight=False)
+        console.print(escape(visible(title)), style="bold", highlight=False)
     table = Table(box=None, pad_edge=False)
     # Numbers to the right; None counts as one, since it is a number that is not known.
     numeric = {
@@ -99,7 +120,7 @@ def _print_rich(rows: Sequence[Mapping[str, Any]], title: str, digits: Mapping[s
         for key in rows[0]
     }
     for key in rows[0]:
-        table.add_column(escape(str(key)), justify="right" if numeric[key] else "left", overflow="fold")
+        table.add_column(escape(visible(str(key))), justify="right" if numeric[key] else "left", overflow="fold")
     for row in rows:
         table.add_row(*(escape(_cell(row[key], digits.get(key, _DIGITS))) for key in rows[0]))
     console.print(table, highlight=False)
@@ -111,7 +132,7 @@ def _cell(value: Any, digits: int) -> str:
         return "-"
     if isinstance(value, float):
         return "-" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"  # no -0.000
-    text = " ".join(str(value).split())
+    text = visible(" ".join(str(value).split()))
     return text if len(text) <= _LONGEST_CELL * 4 else text[: _LONGEST_CELL * 4] + "..."
 
 

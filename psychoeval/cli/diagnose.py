@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from psychoeval.cli.console import Format, fit_progress, print_json, print_rows, print_table, say
+from psychoeval.cli.console import Format, fit_progress, print_json, print_rows, print_table, say, show
 from psychoeval.cli.inputs import (
     ComponentOption,
     Data,
@@ -97,10 +97,10 @@ def print_diagnosis(found: Diagnosis, table: Table | None, output: Format) -> No
     if output == "csv" or table is not None:
         print_table(_whole(found, table or "items"), output, "" if table is None else table.capitalize())
         return
-    print(f"{found.label}: what stands out")
+    show(f"{found.label}: what stands out")
     for sentence in found.findings:
-        print(f"- {sentence}")
-    print()
+        show(f"- {sentence}")
+    show()
     print_table(_whole(found, "model"), output, "Model")
     _print_worst(
         _whole(found, "items").sort_values(["p_adjusted", "p", "infit_p"], kind="stable"), "items", _MOST_ITEMS
@@ -108,7 +108,7 @@ def print_diagnosis(found: Diagnosis, table: Table | None, output: Format) -> No
     _print_worst(found.pair_frame(_MOST_OTHERS), "pairs", _MOST_OTHERS, _n_pairs(found))
     _print_worst(_whole(found, "persons").sort_values("p", kind="stable"), "persons", _MOST_OTHERS)
     for note in found.notes:
-        print(f"Note: {note}")
+        show(f"Note: {note}")
 
 
 def _whole(found: Diagnosis, table: Table) -> pd.DataFrame:
@@ -133,4 +133,4 @@ def _print_worst(table: pd.DataFrame, name: str, most: int, total: int | None = 
         digits,
     )
     if total > len(shown):
-        print(f"{len(shown)} of {total} {name} shown; all are in --format csv --table {name}.\n")
+        show(f"{len(shown)} of {total} {name} shown; all are in --format csv --table {name}.\n")

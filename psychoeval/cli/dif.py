@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from psychoeval.cli.console import Format, print_json, print_rows
+from psychoeval.cli.console import Format, print_json, print_rows, show
 from psychoeval.cli.inputs import (
     ComponentOption,
     Data,
@@ -96,13 +96,13 @@ def print_dif(found: DIF, output: Format) -> None:
         table.reset_index().to_csv(sys.stdout, index=False)
         return
     sizes = ", ".join(f"{name} ({n})" for name, n in zip(found.groups, found.group_sizes, strict=True))
-    print(f"DIF by {found.how}.\nGroups: {sizes}; {found.groups[0]} is the reference.")
+    show(f"DIF by {found.how}.\nGroups: {sizes}; {found.groups[0]} is the reference.")
     tested = int((table.status == "tested").sum())
     n = int(found.flagged.sum())
-    print(f"{n} of {tested} tested items are flagged (p adjusted by {found.correction} below {1 - found.level:.3g}).")
+    show(f"{n} of {tested} tested items are flagged (p adjusted by {found.correction} below {1 - found.level:.3g}).")
     _print_items(table.sort_values("p", kind="stable"))
     for note in found.notes:
-        print(f"Note: {note}")
+        show(f"Note: {note}")
 
 
 #: Columns of the printed table, of those that the method has.

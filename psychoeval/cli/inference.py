@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from psychoeval.agreement.inference import compare_inference
-from psychoeval.cli.console import print_rows
+from psychoeval.cli.console import print_rows, show
 from psychoeval.errors import NotComparableError
 
 if TYPE_CHECKING:
@@ -41,17 +41,17 @@ def print_inference(comparison: Comparison) -> None:
     try:
         found = compare_inference(comparison)
     except NotComparableError as error:
-        print(f"\nConclusions of the fits are not compared: {error.problem}")
+        show(f"\nConclusions of the fits are not compared: {error.problem}")
         return
     worst = sorted(found.pairs, key=lambda p: (-p.decisions.opposite, -p.decisions.lost))
     shown = found.pairs if len(worst) <= _MOST_PAIRS else worst[:_MOST_PAIRS]
-    print()
+    show()
     print_rows([_row(p) for p in shown], "table", f"What the fits conclude about pairs of {found.noun}s")
     if len(shown) < len(found.pairs):
-        print(f"{len(shown)} of {len(found.pairs)} pairs of fits, those that differ most; all: --table inference.")
-    print("Errors: those of the second fit over the first's, abilities; - where unlike (see --table inference).")
+        show(f"{len(shown)} of {len(found.pairs)} pairs of fits, those that differ most; all: --table inference.")
+    show("Errors: those of the second fit over the first's, abilities; - where unlike (see --table inference).")
     for sentence in found.findings:
-        print(f"- {sentence}")
+        show(f"- {sentence}")
 
 
 def _row(pair: InferencePair) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from psychoeval.cli.console import print_json, print_rows, print_table, say
+from psychoeval.cli.console import print_json, print_rows, print_table, say, show
 from psychoeval.cli.inputs import FormatOption
 from psychoeval.cli.paths import given_path, path_option
 from psychoeval.errors import SettingsError
@@ -72,7 +72,7 @@ def print_link(found: Link, output: Literal["table", "csv", "json"]) -> None:
         print_table(found.to_frame(), output)
         return
     common = f"{len(found.anchors.used)} common {found.on}"
-    print(f"{found.given} onto {found.onto}, by {found.method} on {common}: {found.how}.")
+    show(f"{found.given} onto {found.onto}, by {found.method} on {common}: {found.how}.")
     constants = [
         {"constant": "A", "estimate": found.scale, "std_error": found.scale_error},
         {"constant": "B", "estimate": found.shift, "std_error": found.shift_error},
@@ -82,14 +82,14 @@ def print_link(found: Link, output: Literal["table", "csv", "json"]) -> None:
     shown = [c for c in table.columns if c not in ("df", "p")]
     print_table(table[shown], output, f"Anchors: {found.on} on both sides")
     for note in found.notes:
-        print(f"Note: {note}")
+        show(f"Note: {note}")
     taken = dict(zip(found.anchors.ids, found.anchors.used, strict=True))
     drifted = [name for name in found.anchors.drifted if taken[name]]
     apart = [name for name in found.anchors.drifted if not taken[name]]
     if drifted:
-        print(f"Drifted: {', '.join(drifted)}. They move A and B: --exclude them and link again.")
+        show(f"Drifted: {', '.join(drifted)}. They move A and B: --exclude them and link again.")
     if apart:
-        print(f"Drifted, and excluded already: {', '.join(apart)}.")
+        show(f"Drifted, and excluded already: {', '.join(apart)}.")
 
 
 _DIGITS = {"estimate": 4, "std_error": 4}

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from psychoeval.cli.console import say
+from psychoeval.cli.console import say, show
 from psychoeval.cli.inputs import OF_FILES, READ_LOG, log_options, parse_pairs
 from psychoeval.cli.paths import path_option
 from psychoeval.errors import SettingsError
@@ -46,7 +46,7 @@ def import_logs(
     if rows is not None:
         write_frame(log.to_frame(), rows)
     say(repr(selected.responses))
-    print(out)
+    show(out)
 
 
 def _check_targets(paths: list[str], out: Path, rows: Path | None) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from psychoeval.cli.console import say
+from psychoeval.cli.console import say, show
 from psychoeval.cli.paths import given_path
 
 EXIT_INVALID = 2
@@ -41,12 +41,12 @@ def validate(
         if quiet:
             kinds[word, f"{general_path(finding)} {finding.problem}"] += 1
         else:
-            print(f"{word}: {finding}")
+            show(f"{word}: {finding}")
 
     for finding in check(items):
         count(finding)
     for (word, text), n in kinds.most_common():
-        print(f"{word}: {text} ({n})")
+        show(f"{word}: {text} ({n})")
     say(f"{len(items)} items, {numbers[False]} violations, {numbers[True]} warnings")
     if numbers[False]:
         raise typer.Exit(EXIT_INVALID)
@@ -75,7 +75,7 @@ def convert(
         say(f"- the tables cannot hold {what} ({n})")
     say_violations(items)
     say(f"{len(items)} items, {sum(len(item.get('responses', ())) for _, item in items)} responses")
-    print(out)
+    show(out)
 
 
 def as_items(given: list[Path], *, benchmark: str, person: str, format: str) -> list[tuple[str, dict[str, Any]]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from psychoeval.agreement.components import connection_words
 from psychoeval.agreement.groups import group_verdicts
 from psychoeval.agreement.sampled import chains_row, prediction_lines, sampling_content
-from psychoeval.cli.console import Format, plain, print_json, print_rows, print_table, records, say
+from psychoeval.cli.console import Format, plain, print_json, print_rows, print_table, records, say, show
 from psychoeval.cli.inference import inference_content, inference_table, print_inference
 from psychoeval.cli.ranks import MOST_OF_MANY_PERSONS, MOST_PERSONS, print_ranks
 from psychoeval.results.fit_result import LIKELIHOOD_WORDS
@@ -44,28 +44,28 @@ def print_comparison(comparison: Comparison, responses: Responses, table: str, o
         }
         print_table(tables[table](), output)
         return
-    print(_headline(responses))
-    print()
+    show(_headline(responses))
+    show()
     print_rows([_status_row(f) for f in comparison.fits], output, "Estimators", _DIGITS)
     _print_kinds(comparison.fits)
     for fit_result in comparison.fits:
         for sentence in fit_result.convergence.failures:
-            print(f"Do not trust {fit_result.label}: {sentence}")
+            show(f"Do not trust {fit_result.label}: {sentence}")
         for sentence in fit_result.convergence.warnings:
-            print(f"Note on {fit_result.label}: {sentence}")
-    print()
+            show(f"Note on {fit_result.label}: {sentence}")
+    show()
     _print_chains([f for f in comparison.fits if f.sampling is not None])
     for sentence in connection_words(comparison.connections):
-        print(sentence + "\n")
+        show(sentence + "\n")
     if comparison.connections is not None and not comparison.connections.is_connected:
-        print("Each component alone, by every estimator: --component 1, --component 2, ...\n")
+        show("Each component alone, by every estimator: --component 1, --component 2, ...\n")
     print_ranks(comparison, responses.person_label)
     _print_items(comparison)
     _print_verdicts(comparison)
     print_inference(comparison)
     _print_likelihoods(comparison)
     if comparison.predictions:
-        print("\n".join(["", *prediction_lines(comparison.predictions)]))
+        show("\n".join(["", *prediction_lines(comparison.predictions)]))
 
 
 def _print_kinds(fits: Sequence[FitResult]) -> None:
@@ -73,7 +73,7 @@ def _print_kinds(fits: Sequence[FitResult]) -> None:
     kinds = dict.fromkeys(f.log_likelihood_kind for f in fits)
     words = [": ".join(LIKELIHOOD_WORDS[k]) for k in kinds if k is not None]
     if words:
-        print(f"Log-likelihoods of different kinds are never compared. {'; '.join(words)}.\n")
+        show(f"Log-likelihoods of different kinds are never compared. {'; '.join(words)}.\n")
 
 
 def _print_chains(sampled: Sequence[FitResult]) -> None:
@@ -86,7 +86,7 @@ def _print_chains(sampled: Sequence[FitResult]) -> None:
         todo += [f"What to do about the chains of {fit_result.label}: {remedy}" for remedy in run.remedies]
     if rows:
         print_rows(rows, "table", "Chains of the sampled fits (the worst over all their parameters)", _CHAIN_DIGITS)
-        print("\n".join([*todo, ""]))
+        show("\n".join([*todo, ""]))
 
 
 def _print_items(comparison: Comparison) -> None:
@@ -97,7 +97,7 @@ def _print_items(comparison: Comparison) -> None:
     if not item_ids:
         return
     if len(item_ids) > _MOST_ITEMS:
-        print(f"{len(item_ids)} items: their parameters are in the report and `psychoeval fit`.\n")
+        show(f"{len(item_ids)} items: their parameters are in the report and `psychoeval fit`.\n")
         return
     columns = {
         n: {i: (a, d) for i, a, d in zip(p.item_ids, p.discrimination, p.intercept, strict=True)} for n, p in having
@@ -110,23 +110,23 @@ def _print_items(comparison: Comparison) -> None:
     print_rows(rows, "table", "Items: slope a and intercept d, b = -d / a; the mean of the abilities is 0 unless said")
     for name, f in zip(comparison.names, comparison.fits, strict=True):
         if origin := (f.statistics or {}).get("identification"):
-            print(f"{name}: {origin}, not the mean of the abilities: compare its d with others' up to a shift.\n")
+            show(f"{name}: {origin}, not the mean of the abilities: compare its d with others' up to a shift.\n")
 
 
 def _print_verdicts(comparison: Comparison) -> None:
     groups = group_verdicts(comparison.names, comparison.pairs)
-    print(f"Verdicts on {len(comparison.pairs)} pairs" if groups else "Verdicts: none, there is one fit")
+    show(f"Verdicts on {len(comparison.pairs)} pairs" if groups else "Verdicts: none, there is one fit")
     for g in groups:
         named = f", {g.name}" if g.name else ""
         count = f"{len(g.pairs)} pair{'s' if len(g.pairs) > 1 else ''}"
-        print(f"- {g.verdict} ({count}{named}): {g.who}. {g.differences}".rstrip())
-    print()
+        show(f"- {g.verdict} ({count}{named}): {g.who}. {g.differences}".rstrip())
+    show()
     many = len(comparison.pairs) > _MOST_REASONS
     for p in comparison.pairs:
         if not many or p.verdict == "disagree":
-            print(f"{p.first} / {p.second}: {p.verdict}. {p.reason}")
+            show(f"{p.first} / {p.second}: {p.verdict}. {p.reason}")
     if many:
-        print(f"The reasons of all {len(comparison.pairs)} verdicts are in the report and --format csv.")
+        show(f"The reasons of all {len(comparison.pairs)} verdicts are in the report and --format csv.")
 
 
 def _print_likelihoods(comparison: Comparison) -> None:
@@ -148,12 +148,12 @@ def _print_likelihoods(comparison: Comparison) -> None:
                     "slopes, first / second": found.slope_ratio if k == 0 else None,
                 }
             )
-    print()
+    show()
     digits = dict.fromkeys(("reported", "at its own parameters", "misread", "short of the other"), 4)
     print_rows(rows, "table", "Log-likelihoods of fits that claim the same maximum", digits)
     for first, second, found in pairs:
         if found.words:
-            print(f"{first} / {second}: {found.advice}")
+            show(f"{first} / {second}: {found.advice}")
 
 
 def _headline(responses: Responses) -> str:
@@ -205,7 +205,7 @@ def print_fit(result: FitResult, table: str, output: Format) -> None:
     shown = len(abilities) if len(abilities) <= MOST_PERSONS else MOST_OF_MANY_PERSONS
     print_table(abilities.head(shown), output, "Abilities")
     if shown < len(abilities):
-        print(f"{shown} of {len(abilities)} shown; all are in --format csv --table abilities.")
+        show(f"{shown} of {len(abilities)} shown; all are in --format csv --table abilities.")
 
 
 def _fit_content(result: FitResult) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def print_states(states: Sequence[EngineState], output: Format) -> None:
         return
     for state in states:
         found = [f"{k} {v}" for k, v in (*state.versions.items(), *state.paths.items())]
-        print(f"{state.engine:<9} {'ready' if state.available else 'missing':<8} {', '.join(found)}".rstrip())
+        show(f"{state.engine:<9} {'ready' if state.available else 'missing':<8} {', '.join(found)}".rstrip())
         if not state.available:
-            print(f"          problem: {state.problem}")
-            print(f"          remedy:  {state.remedy}")
+            show(f"          problem: {state.problem}")
+            show(f"          remedy:  {state.remedy}")

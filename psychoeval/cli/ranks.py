@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from psychoeval.agreement.alignment import standardisation
 from psychoeval.agreement.ranks import rank_words
-from psychoeval.cli.console import print_rows
+from psychoeval.cli.console import print_rows, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,7 @@ def print_ranks(comparison: Comparison, person_label: str) -> None:
         if n in names and f.abilities is not None and f.abilities.scale == "logit" and standardisation(f) is None
     ]
     if units:
-        print(f"Estimates of item response models are in latent SDs ({'; '.join(units)}).\n")
+        show(f"Estimates of item response models are in latent SDs ({'; '.join(units)}).\n")
 
 
 def _by_component(ranks: pd.DataFrame, person_label: str) -> list[tuple[str, pd.DataFrame]]:
@@ -65,7 +65,7 @@ def _print_rank_rows(ranks: pd.DataFrame, names: Sequence[str], person_label: st
     ]
     print_rows(rows, "table", title)
     if shown < len(ranks):
-        print(
+        show(
             f"{person_label.capitalize()}s alike in every fit share a row; {shown} rows at most. "
             f"All {len(ranks)} are in the report and --format json.\n"
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from psychoeval.cli.console import Format, print_json, print_table, records, say
+from psychoeval.cli.console import Format, print_json, print_table, records, say, show
 from psychoeval.cli.inputs import READ_LOG, FormatOption, MissingOption, load_responses, log_options, parse_pairs
 from psychoeval.cli.openeval import as_items, say_violations
 from psychoeval.cli.paths import given_path, path_option
@@ -78,7 +78,7 @@ def split(
         say(f"- the tables cannot hold {what} ({n})")
     say_violations([*found.public, *found.held_out])
     for path in (public, held_out, *([] if table is None else [table])):
-        print(path)
+        show(path)
 
 
 def drift(
@@ -189,9 +189,9 @@ def _print(found: Drift, output: Format) -> None:
              "p_better_on_public", "p_two_sided", "p_adjusted"]  # fmt: skip
     order = sorted(range(len(table)), key=lambda i: (math.isnan(p[i]), p[i], -found.drift[i]))
     print_table(table.iloc[order][shown], output, "Public against held-out items")
-    print(f"{len(signals)} of {found.n_tested} systems signal at .05: {', '.join(signals) or 'none'}.")
+    show(f"{len(signals)} of {found.n_tested} systems signal at .05: {', '.join(signals) or 'none'}.")
     for note in found.notes:
-        print(f"- {note}")
+        show(f"- {note}")
 
 
 def _draw(found: Drift, path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from psychoeval.cli.console import Format, print_json, print_rows, print_table, records
+from psychoeval.cli.console import Format, print_json, print_rows, print_table, records, show
 from psychoeval.cli.inputs import Data, FormatOption, MissingOption, ReadOption, load_responses
 from psychoeval.cli.paths import given_path
 from psychoeval.errors import SettingsError
@@ -172,13 +172,13 @@ def _print(
         f"{expected.uncertainty})",
     )
     if len(table) > len(shown):
-        print(f"{len(table) - len(shown)} more: --format csv.")
+        show(f"{len(table) - len(shown)} more: --format csv.")
     for note in expected.notes:
-        print(f"Note: {note}")
+        show(f"Note: {note}")
     apart = [why for why in expected.differs if why]
     if apart:
         counts = ", ".join(f"{apart.count(why)} {why}" for why in sorted(set(apart)))
-        print(
+        show(
             f"Averages that differ clearly from the expected score: {len(apart)} of {len(table)} ({counts}). "
             "Do not rank these by their averages."
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from psychoeval.cli.console import print_json, print_table, say
+from psychoeval.cli.console import print_json, print_table, say, show
 from psychoeval.cli.inputs import (
     ComponentOption,
     Data,
@@ -74,7 +74,7 @@ def trust_data(
         written = trust_report(found, report).resolve()
     print_assessment(found, output)
     if written is not None:
-        print(written, file=sys.stdout if output == "table" else sys.stderr)
+        show(written, file=sys.stdout if output == "table" else sys.stderr)
     refitting = found.evidence.refitting
     if refitting is not None and refitting.replications.interrupted:
         raise typer.Exit(130)
@@ -101,15 +101,15 @@ def print_assessment(found: Assessment, output: Format) -> None:
         print_table(found.to_frame().reset_index(), output)
         return
     evidence = found.evidence
-    print(f"{evidence.responses.name}, by {evidence.fit.label}:")
+    show(f"{evidence.responses.name}, by {evidence.fit.label}:")
     for claim in found.claims:
-        print(f"\n{claim.grade.upper()}: {claim.statement}")
+        show(f"\n{claim.grade.upper()}: {claim.statement}")
         for reason in claim.against or claim.deciding:
-            print(f"  - {reason.words}")
+            show(f"  - {reason.words}")
             if reason.change:
-                print(f"    What would change it: {reason.change}.")
-    print("\nBeside the claims:")
+                show(f"    What would change it: {reason.change}.")
+    show("\nBeside the claims:")
     for fact in found.facts:
-        print(f"  - {fact}")
+        show(f"  - {fact}")
     for name, why in evidence.missing.items():
-        print(f"\nNot known, {name.replace('_', ' ')}: {why}")
+        show(f"\nNot known, {name.replace('_', ' ')}: {why}")
