@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from psychoeval.trust import thresholds as limits
-from psychoeval.trust.claims import Claim, ClaimName, Reason, graded
+from psychoeval.trust.claims import Claim, ClaimName, Grade, Reason
 from psychoeval.trust.evidence import Evidence
-from psychoeval.trust.reasons import likeness, not_met, plus_minus, refits, stops
+from psychoeval.trust.reasons import held, likeness, not_met, plus_minus, refits, stops
 
 #: Models that take all items as equally discriminating.
 EQUAL_SLOPES: Final = ("Rasch", "1PL")
@@ -71,19 +71,23 @@ def _reasons(found: Evidence, term: str) -> list[Reason]:
 
 
 def _alike(found: Evidence) -> list[Reason]:
-    """Return what the printed intervals of items hold where systems count as fewer.
+    """Return what the printed intervals of items hold at most where systems count as fewer.
 
-    Refits take them as independent. Errors are then root of (independent / all) of what they should be, and 95%
-    intervals hold 2 Phi(1.96 root of that share) - 1.
+    Refits take them as independent. Errors are then at most root of (independent / all) of what they should be, and 95%
+    intervals hold at most 2 Phi(1.96 root of that share) - 1: the share is that of systems that are the same or
+    unrelated, and many that are a little alike are worse for items (`thresholds.SHARE_FOR_ITEMS`).
     """
     condition = found.conditions["effective_systems"]
-    if condition.met is not False:
+    if condition.not_applicable:
         return []
     share = condition.value * limits.EFFECTIVE_SHARE.value / condition.threshold
+    if share >= limits.SHARE_FOR_ITEMS.value:
+        return []
     holds = float(2 * ndtr(1.96 * np.sqrt(share)) - 1)
-    words = f"{condition.words} Printed 95% intervals of the items then hold the truth in about {holds:.0%}."
+    words = f"{condition.words} Printed 95% intervals of the items then hold the truth in at most about {holds:.0%}."
+    allows: Grade = "with care" if holds >= limits.INTERVALS_FAIL.value else "not supported"
     change = f"{found.noun}s that are not of the same families"
-    return [graded(holds, limits.INTERVALS_HOLD, limits.INTERVALS_FAIL, words, change)]
+    return [Reason(words, allows, change, held(limits.SHARE_FOR_ITEMS))]
 
 
 def _without(found: Evidence, term: str) -> Reason | None:

@@ -303,6 +303,20 @@ def test_clones_count_once_in_every_claim() -> None:
     assert conditions["effective_systems"].value < 120
 
 
+def test_systems_that_are_a_little_alike_leave_no_supported_claim_about_items() -> None:
+    """Families of ten that share what they know of each item: no pair stands out, and item errors are too small."""
+    random = np.random.default_rng(5)
+    b, known = random.normal(size=100), np.repeat(random.normal(size=(12, 100)), 10, axis=0)
+    theta = random.normal(size=(120, 1))
+    grades = []
+    for shared in (known, 0.0):
+        cells = (random.random((120, 100)) < 1 / (1 + np.exp(b - theta - shared))).astype(float)
+        found = assess(pe.Responses.from_array(cells, person_label="system"), "mml", "Rasch", replications=20, top=1)
+        assert found.evidence.conditions["effective_systems"].met
+        grades.append(found["difficulties"].grade)
+    assert grades == ["with care", "supported"]
+
+
 def test_few_systems_and_unlike_data_ask_for_care_with_the_best_and_neighbors(long_test: Assessment) -> None:
     found = told_apart(long_test.evidence, 29)
     conditions = tuple(
