@@ -163,10 +163,10 @@ class Diagnosis:
         nan, m, p, d, q = float("nan"), self.model, self.predictive, self.dimensions, self.pairs
         rows: list[tuple[str, float, float, str]] = []
         if m is not None:
-            poor = "" if m.reason else "misfit" if m.p < ALPHA else "fits"
-            rows.append(("M2", m.m2, m.p, m.reason or poor))
+            why = m.reason or m.too_few
+            rows.append(("M2", m.m2, m.p, why or ("misfit" if m.p < ALPHA else "fits")))
             for name, value in (("RMSEA", m.rmsea), ("CFI", m.cfi), ("TLI", m.tli), ("SRMSR", m.srmsr)):
-                rows.append((name, value, nan, "described" if not np.isnan(value) else m.reason or "not defined"))
+                rows.append((name, value, nan, "described" if not np.isnan(value) else why or "not defined"))
         if q is not None:
             tested = "described" if not np.isnan(q.q3_largest) else "no pair could be tested"
             rows.append(("largest adjusted Q3", q.q3_largest, q.p_largest, tested))

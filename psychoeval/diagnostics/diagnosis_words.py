@@ -39,7 +39,7 @@ def _model(found: Diagnosis) -> list[str]:
     m = found.model
     if m is None or m.reason or not m.p < ALPHA:
         return []
-    size = ("little: with so many persons every model is rejected" if m.rmsea <= CLOSE else
+    size = ("little: with enough persons M2 rejects every model" if m.rmsea <= CLOSE else
             "somewhat" if m.rmsea <= ADEQUATE else "by much: another model is needed")  # fmt: skip
     return [f"The model misses means and pairs of the items (M2 {m.m2:.1f}, df {m.df}, p = {m.p:.2g}), {size} (RMSEA "
             f"{m.rmsea:.3f}, {m.rmsea_low:.3f} to {m.rmsea_high:.3f})."]  # fmt: skip
@@ -117,4 +117,6 @@ def _unknown(found: Diagnosis) -> list[str]:
         said.append(f"{len(without)} of {len(found.items.item_ids)} items have no S-X2; the table says why.")
     if found.model is not None and found.model.reason:
         said.append(f"There is no M2: {found.model.reason}")
+    if found.model is not None and found.model.too_few:
+        said.append(f"M2 has no p and no RMSEA: {found.model.too_few}.")
     return said + [f"There is no {name}: {why}" for name, why in found.absent.items()]

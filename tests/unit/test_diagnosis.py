@@ -99,6 +99,15 @@ def test_nothing_is_missing_without_a_reason() -> None:
     assert "There is no number of dimensions: The fit has no distribution of abilities" in " ".join(sparse.findings)
 
 
+def test_few_persons_leave_m2_without_a_verdict() -> None:
+    diagnosis = found(drawn(4, n=40))
+    row = diagnosis.model_frame().loc["M2"]
+    assert row["value"] > 0
+    assert np.isnan(row["p"])
+    assert row["status"].startswith("40 persons are too few")
+    assert sum("M2 has no p and no RMSEA: 40 persons are too few" in said for said in diagnosis.findings) == 1
+
+
 def test_counts_are_judged_as_far_as_they_can_be() -> None:
     rng = np.random.default_rng(3)
     p = probability(rng.normal(size=80), np.ones(6), np.linspace(-1, 1, 6))

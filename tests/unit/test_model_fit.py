@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import kstest
 
 from psychoeval import FitResult, ItemParameters, LatentDistribution, Responses, fit, import_fit
-from psychoeval.diagnostics.model_fit import MOST_ITEMS, ModelFit, model_fit
+from psychoeval.diagnostics.model_fit import FEW_PERSONS, MOST_ITEMS, ModelFit, model_fit
 from psychoeval.errors import ConvergenceWarning, DataError, NotComparableError, SettingsError
 from psychoeval.irt.curves import probability
 
@@ -163,6 +163,18 @@ def test_too_many_items_are_told_and_not_tried() -> None:
     assert result.reason.startswith("101 items have 5151 moments")
     assert result.srmsr > 0
     assert "60 persons" in result.notes[0]
+
+
+def test_few_persons_have_an_m2_and_no_verdict() -> None:
+    """Of 10 persons on 40 items true Rasch models are mostly rejected: p and RMSEA would mislead."""
+    for n, few in ((FEW_PERSONS - 1, True), (FEW_PERSONS, False)):
+        responses = drawn(16, n=n)
+        result = model_fit(fitted(responses, "Rasch"), responses)
+        assert result.m2 > 0
+        assert result.df > 0
+        assert np.isnan([result.p, result.rmsea, result.rmsea_low, result.rmsea_high]).tolist() == [few] * 4
+        assert bool(result.too_few) is few
+        assert any("neither p nor RMSEA" in note for note in result.notes) is few
 
 
 def test_items_and_persons_without_responses_take_no_part() -> None:
