@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from psychoeval.agreement.concurrent import calibrate_together
     from psychoeval.agreement.external import import_fit
     from psychoeval.agreement.inference import compare_inference
+    from psychoeval.agreement.inference_result import InferenceAgreement
     from psychoeval.agreement.linking import link
+    from psychoeval.diagnostics import diagnose, dif
     from psychoeval.errors import PsychoevalError
     from psychoeval.estimators.brms.estimator import Brms
     from psychoeval.estimators.mirt.estimator import MirtEM, MirtMHRM
@@ -53,8 +55,9 @@ if TYPE_CHECKING:
     from psychoeval.results.fit_result import FitResult, LatentDistribution
     from psychoeval.results.loo import loo, loo_difference
     from psychoeval.results.sampling import Sampling
-    from psychoeval.scoring import plausible_values, score
+    from psychoeval.scoring import expected_scores, plausible_values, read_item_parameters, score, test_information
     from psychoeval.trust.assessment import assess
+    from psychoeval.trust.item_bootstrap import rank_over_items
     from psychoeval.trust.ranking import Ranking, rank
 
 _PUBLIC = {
@@ -72,6 +75,7 @@ _PUBLIC = {
     "FitStore": "psychoeval.fitting",
     "Fits": "psychoeval.fitting",
     "HalfNormal": "psychoeval.irt.models",
+    "InferenceAgreement": "psychoeval.agreement.inference_result",
     "ItemModel": "psychoeval.irt.models",
     "ItemParameters": "psychoeval.irt.parameters",
     "ItemPopulation": "psychoeval.irt.models",
@@ -98,6 +102,9 @@ _PUBLIC = {
     "compare_inference": "psychoeval.agreement.inference",
     "connections": "psychoeval.responses.connections",
     "datasets": "psychoeval.responses.datasets",
+    "diagnose": "psychoeval.diagnostics",
+    "dif": "psychoeval.diagnostics",
+    "expected_scores": "psychoeval.scoring",
     "fit": "psychoeval.fitting",
     "fit_many": "psychoeval.fitting",
     "import_fit": "psychoeval.agreement.external",
@@ -108,11 +115,14 @@ _PUBLIC = {
     "loo_difference": "psychoeval.results.loo",
     "plausible_values": "psychoeval.scoring",
     "rank": "psychoeval.trust.ranking",
+    "rank_over_items": "psychoeval.trust.item_bootstrap",
     "read": "psychoeval.responses.readers.reading",
+    "read_item_parameters": "psychoeval.scoring",
     "read_log": "psychoeval.responses.readers.reading",
     "read_table": "psychoeval.responses.tables",
     "report": "psychoeval.report.html",
     "score": "psychoeval.scoring",
+    "test_information": "psychoeval.scoring",
     "write_table": "psychoeval.responses.writing",
 }
 
@@ -134,6 +144,7 @@ __all__ = [
     "FitStore",
     "Fits",
     "HalfNormal",
+    "InferenceAgreement",
     "ItemModel",
     "ItemParameters",
     "ItemPopulation",
@@ -158,6 +169,9 @@ __all__ = [
     "compare_inference",
     "connections",
     "datasets",
+    "diagnose",
+    "dif",
+    "expected_scores",
     "fit",
     "fit_many",
     "import_fit",
@@ -168,11 +182,14 @@ __all__ = [
     "loo_difference",
     "plausible_values",
     "rank",
+    "rank_over_items",
     "read",
+    "read_item_parameters",
     "read_log",
     "read_table",
     "report",
     "score",
+    "test_information",
     "write_table",
 ]
 
